@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# Purpose: one test program per directory of tests/cpp (its *_test.cpp and helpers), run by ctest.
+# Layer: build. The programs link the runtime and may open the kernel modules beside it. A directory with kernel code of
+# its own (it includes the AscendC subset) is compiled for the Fast policy as <dir> and for Sim as <dir>_sim.
+
+set(ASCEND_DEEPEP_TEST_BOTH_POLICIES twin)
+set(ASCEND_DEEPEP_TEST_TIMEOUT 300)
+
+function(ascend_deepep_add_test_program name directory policy)
+    file(GLOB sources CONFIGURE_DEPENDS "${directory}/*.cpp")
+    add_executable(${name}_test ${sources})
+    ascend_deepep_configure(${name}_test CXX 20)
+    target_include_directories(${name}_test PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/twin/include"
+                                                    "${PROJECT_SOURCE_DIR}/op_kernel" "${PROJECT_SOURCE_DIR}/tests/cpp")
+    target_compile_definitions(${name}_test PRIVATE ASCEND_DEEPEP_TWIN_POLICY=${policy}
+                                                    ASCEND_DEEPEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${name}_test PRIVATE ascend_deepep_runtime Threads::Threads)
+    add_dependencies(${name}_test ascend_deepep_kernels_fast ascend_deepep_kernels_sim)
+    # Compile time of a test outweighs its run time; g++ 12 at -O3 also sees frees in std::vector that are not there.
+    target_compile_options(${name}_test PRIVATE -O1)
+    set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    add_test(NAME ${name} COMMAND ${name}_test)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${ASCEND_DEEPEP_TEST_TIMEOUT})
+    if(ASCEND_DEEPEP_SANITIZE)
+        # The sanitizer calls dlopen in the program's place, so the program's own run path is not searched.
+        set_tests_properties(${name} PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
+    endif()
+endfunction()
+
+file(GLOB test_units CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cpp/*/*_test.cpp")
+set(test_directories "")
+foreach(unit IN LISTS test_units)
+    get_filename_component(directory "${unit}" DIRECTORY)
+    list(APPEND test_directories "${directory}")
+endforeach()
+list(REMOVE_DUPLICATES test_directories)
+foreach(directory IN LISTS test_directories)
+    get_filename_component(name "${directory}" NAME)
+    ascend_deepep_add_test_program(${name} "${directory}" Fast)
+    if(name IN_LIST ASCEND_DEEPEP_TEST_BOTH_POLICIES)
+        ascend_deepep_add_test_program(${name}_sim "${directory}" Sim)
+    endif()
+endforeach()
+
+if(NOT ASCEND_DEEPEP_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+    include("${PROJECT_SOURCE_DIR}/tests/cpp/fabric/tsan/tsan.cmake")
+endif()

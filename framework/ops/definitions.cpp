@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Defines torch.ops.npu.dispatch_v2 and combine_v2, their Meta kernels, and who owns them. Layer: framework.
+// A library of its own: a process may hold these definitions only once, but kernels for several devices.
+#include <dlfcn.h>
+#include <torch/csrc/stable/library.h>
+
+#include <algorithm>
+
+#include "contract/limits.h"
+#include "framework/ops/arguments.h"
+#include "framework/ops/errors.h"
+#include "framework/ops/schema.h"
+#include "op_host/check.h"
+
+namespace ascend_deepep::ops {
+namespace {
+
+DispatchKernel mixed_device_dispatch = nullptr;
+CombineKernel mixed_device_combine = nullptr;
+
+void raise_if_bad(const op_host::Status& status) {
+    if (status.ok()) return;
+    const bool is_later = status.refusal.code == Code::kNotImplemented;
+    raise_error(is_later ? "NotImplementedError" : "ArgumentError", status.message, ErrorAttributes{});
+}
+
+Tensor meta_tensor(std::initializer_list<int64_t> shape, int32_t dtype) {
+    std::array<int64_t, 2> strides{shape.size() == 2 ? std::max<int64_t>(shape.begin()[1], 1) : 1, 1};
+    AtenTensorHandle handle = nullptr;
+    STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(static_cast<int64_t>(shape.size()), shape.begin(),
+                                                           strides.data(), dtype, aoti_torch_device_type_meta(), 0,
+                                                           &handle));
+    return Tensor(handle);
+}
+
+// Any communicator's limits that this call fits. Clamped, so that the check finds the fault, not this.
+CommunicatorLimits widest_limits(const op_host::CommonAttributes& attributes, const op_host::TensorInfo& x,
+                                 const op_host::TensorInfo& expert_ids) {
+    const auto limit = [](int64_t value, uint32_t low, uint32_t high) {
+        return static_cast<uint32_t>(std::clamp<int64_t>(value, low, high));
+    };
+    const auto size = [](const op_host::TensorInfo& info) { return info.shape.size() == 2 ? info.shape[1] : 0; };
+    CommunicatorLimits limits{};
+    limits.num_ranks = limit(attributes.ep_world_size, 1, kMaxRanks);
+    limits.max_tokens = kMaxTokens;
+    limits.hidden = limit(size(x), kMinHidden, kMaxHidden);
+    limits.num_topk = limit(size(expert_ids), 1, kMaxTopk);
+    limits.num_experts = limit(attributes.moe_expert_num, 1, kMaxExperts);
+    return limits;
+}
+
+template <class... Infos>
+bool is_mixed(const Infos&... infos) {
+    return ((infos.is_present && !infos.is_cpu) || ...);
+}
+
+DispatchOutputs meta_dispatch(const DispatchArguments& a) {
+    const op_host::DispatchCall call = describe(a, aoti_torch_device_type_meta());
+    if (mixed_device_dispatch != nullptr && is_mixed(call.x, call.expert_ids, call.scales, call.x_active_mask,
+                                                     call.expert_scales, call.elastic_info, call.performance_info)) {
+        return mixed_device_dispatch(a);
+    }
+    op_host::DispatchShapes s;
+    const CommunicatorLimits limits = widest_limits(call.attributes, call.x, call.expert_ids);
+    raise_if_bad(op_host::check_dispatch(limits, static_cast<uint32_t>(call.attributes.ep_rank_id), call, &s));
+    const int32_t f32 = aoti_torch_dtype_float32();
+    const int32_t i32 = aoti_torch_dtype_int32();
+    return {meta_tensor({s.capacity_rows, s.hidden}, dtype_code(a.x)),
+            meta_tensor({s.dynamic_scales}, f32),
+            meta_tensor({s.assist_info}, i32),
+            meta_tensor({s.expert_token_nums}, aoti_torch_dtype_int64()),
+            meta_tensor({s.ep_recv_counts}, i32),
+            meta_tensor({s.tp_recv_counts}, i32),
+            meta_tensor({s.expand_scales}, f32)};
+}
+
+Tensor meta_combine(const CombineArguments& a) {
+    const op_host::CombineCall call = describe(a, aoti_torch_device_type_meta());
+    if (mixed_device_combine != nullptr &&
+        is_mixed(call.expand_x, call.expert_ids, call.assist_info_for_combine, call.ep_send_counts, call.expert_scales,
+                 call.tp_send_counts, call.x_active_mask, call.expand_scales, call.shared_expert_x, call.elastic_info,
+                 call.ori_x, call.const_expert_alpha_1, call.const_expert_alpha_2, call.const_expert_v,
+                 call.performance_info)) {
+        return mixed_device_combine(a);
+    }
+    const CommunicatorLimits limits = widest_limits(call.attributes, call.expand_x, call.expert_ids);
+    raise_if_bad(op_host::check_combine(limits, static_cast<uint32_t>(call.attributes.ep_rank_id), call));
+    return meta_tensor({call.expert_ids.shape[0], call.expand_x.shape[1]}, dtype_code(a.expand_x));
+}
+
+// The file these definitions were loaded from: tells our own library from another copy of it.
+std::string library_path() {
+    Dl_info info{};
+    return dladdr(reinterpret_cast<const void*>(&library_path), &info) != 0 ? info.dli_fname : "";
+}
+
+void boxed_owner(StableIValue* stack, uint64_t /*num_arguments*/, uint64_t /*num_outputs*/) {
+    stack[0] = torch::stable::detail::from(library_path());
+}
+
+void boxed_abi(StableIValue* stack, uint64_t /*num_arguments*/, uint64_t /*num_outputs*/) {
+    stack[0] = torch::stable::detail::from(static_cast<int64_t>(kLayoutAbi));
+}
+
+}  // namespace
+
+void set_mixed_device_kernels(DispatchKernel dispatch, CombineKernel combine) {
+    mixed_device_dispatch = dispatch;
+    mixed_device_combine = combine;
+}
+
+}  // namespace ascend_deepep::ops
+
+// Fragments: another library may hold TORCH_LIBRARY(npu), of which there is one a process.
+STABLE_TORCH_LIBRARY_FRAGMENT(npu, m) {
+    m.def(ascend_deepep::ops::kDispatchSchema);
+    m.def(ascend_deepep::ops::kCombineSchema);
+}
+
+STABLE_TORCH_LIBRARY_FRAGMENT(ascend_deepep, m) {
+    m.def(ascend_deepep::ops::kOrderedDispatchSchema);
+    m.def(ascend_deepep::ops::kOrderedCombineSchema);
+    m.def("owner() -> str");
+    m.def("abi() -> int");
+}
+
+STABLE_TORCH_LIBRARY_IMPL(ascend_deepep, CompositeExplicitAutograd, m) {
+    m.impl("owner", &ascend_deepep::ops::boxed_owner);
+    m.impl("abi", &ascend_deepep::ops::boxed_abi);
+}
+
+STABLE_TORCH_LIBRARY_IMPL(npu, Meta, m) {
+    m.impl("dispatch_v2", &ascend_deepep::ops::boxed_dispatch<ascend_deepep::ops::meta_dispatch>);
+    m.impl("combine_v2", &ascend_deepep::ops::boxed_combine<ascend_deepep::ops::meta_combine>);
+}
+
+STABLE_TORCH_LIBRARY_IMPL(ascend_deepep, Meta, m) {
+    m.impl("ordered_dispatch_v2", &ascend_deepep::ops::boxed_dispatch<ascend_deepep::ops::meta_dispatch>);
+    m.impl("ordered_combine_v2", &ascend_deepep::ops::boxed_combine<ascend_deepep::ops::meta_combine>);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the arguments of a boxed call and describes them for op_host. Layer: framework.
+// The order of reading is the order of the schemas in schema.h.
+#include <torch/csrc/stable/ops.h>
+
+#include "framework/ops/arguments.h"
+
+namespace ascend_deepep::ops {
+namespace {
+
+using torch::stable::detail::to;
+
+constexpr uint64_t kDispatchArguments = 27;
+constexpr uint64_t kCombineArguments = 31;
+
+class StackReader {
+  public:
+    explicit StackReader(StableIValue* stack) : next_(stack) {}
+
+    template <class... T>
+    void all(T&... values) {
+        ((values = to<T>(*next_++)), ...);
+    }
+
+  private:
+    StableIValue* next_;
+};
+
+Dtype dtype_of(const Tensor& tensor) {
+    const int32_t code = dtype_code(tensor);
+    struct Entry {
+        int32_t code;
+        Dtype dtype;
+    };
+    static const Entry kEntries[] = {
+        {aoti_torch_dtype_bfloat16(), Dtype::kBf16}, {aoti_torch_dtype_float16(), Dtype::kFp16},
+        {aoti_torch_dtype_float32(), Dtype::kFp32},  {aoti_torch_dtype_int32(), Dtype::kInt32},
+        {aoti_torch_dtype_int64(), Dtype::kInt64},   {aoti_torch_dtype_int16(), Dtype::kInt16},
+        {aoti_torch_dtype_int8(), Dtype::kInt8},     {aoti_torch_dtype_uint8(), Dtype::kUint8},
+        {aoti_torch_dtype_bool(), Dtype::kBool},     {aoti_torch_dtype_float64(), Dtype::kFp64},
+    };
+    for (const Entry& entry : kEntries) {
+        if (entry.code == code) return entry.dtype;
+    }
+    return Dtype::kOther;
+}
+
+bool is_floating(Dtype dtype) {
+    return dtype == Dtype::kBf16 || dtype == Dtype::kFp16 || dtype == Dtype::kFp32 || dtype == Dtype::kFp64 ||
+           dtype == Dtype::kOther;
+}
+
+// Would torch record a gradient through this tensor now? The stable ABI has no getter, so ask autograd itself: an alias
+// is a leaf unless autograd recorded its making. With gradients off nothing is lost, and nothing is refused.
+bool records_gradient(const Tensor& tensor) {
+    std::array<StableIValue, 1> stack{torch::stable::detail::from(tensor)};
+    STABLE_TORCH_ERROR_CODE_CHECK(torch_call_dispatcher("aten::alias", "", stack.data(), TORCH_ABI_VERSION));
+    STABLE_TORCH_ERROR_CODE_CHECK(torch_call_dispatcher("aten::is_leaf", "", stack.data(), TORCH_ABI_VERSION));
+    return !to<bool>(stack[0]);
+}
+
+class Describer {
+  public:
+    explicit Describer(int32_t device) : device_(device), grad_is_enabled_(aoti_torch_grad_mode_is_enabled()) {}
+
+    op_host::TensorInfo operator()(const Tensor& tensor) const {
+        op_host::TensorInfo info;
+        info.is_present = true;
+        info.dtype = dtype_of(tensor);
+        const auto sizes = tensor.sizes();
+        info.shape.assign(sizes.begin(), sizes.end());
+        int32_t device = 0;
+        STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(tensor.get(), &device));
+        info.is_cpu = device == device_;
+        info.requires_grad = grad_is_enabled_ && is_floating(info.dtype) && records_gradient(tensor);
+        return info;
+    }
+    op_host::TensorInfo operator()(const OptionalTensor& tensor) const {
+        return tensor ? (*this)(*tensor) : op_host::TensorInfo{};
+    }
+
+  private:
+    int32_t device_;
+    bool grad_is_enabled_;
+};
+
+}  // namespace
+
+int32_t dtype_code(const Tensor& tensor) {
+    int32_t code = 0;
+    STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(tensor.get(), &code));
+    return code;
+}
+
+DispatchArguments read_dispatch(StableIValue* stack, uint64_t num_arguments) {
+    STD_TORCH_CHECK(num_arguments == kDispatchArguments, "dispatch_v2 has ", kDispatchArguments, " arguments, got ",
+                    num_arguments);
+    DispatchArguments a;
+    op_host::CommonAttributes& c = a.attributes;
+    StackReader read(stack);
+    read.all(a.x, a.expert_ids, a.group_ep, c.ep_world_size, c.ep_rank_id, c.moe_expert_num);
+    read.all(a.scales, a.x_active_mask, a.expert_scales, a.elastic_info, a.performance_info);
+    read.all(c.group_tp, c.tp_world_size, c.tp_rank_id, c.expert_shard_type, c.shared_expert_num,
+             c.shared_expert_rank_num, a.quant_mode, c.global_bs, a.expert_token_nums_type, c.comm_alg);
+    read.all(c.zero_expert_num, c.copy_expert_num, c.const_expert_num, a.y_dtype, a.x_dtype, a.scales_dtype);
+    return a;
+}
+
+CombineArguments read_combine(StableIValue* stack, uint64_t num_arguments) {
+    STD_TORCH_CHECK(num_arguments == kCombineArguments, "combine_v2 has ", kCombineArguments, " arguments, got ",
+                    num_arguments);
+    CombineArguments a;
+    op_host::CommonAttributes& c = a.attributes;
+    StackReader read(stack);
+    read.all(a.expand_x, a.expert_ids, a.assist_info_for_combine, a.ep_send_counts, a.expert_scales);
+    read.all(a.group_ep, c.ep_world_size, c.ep_rank_id, c.moe_expert_num);
+    read.all(a.tp_send_counts, a.x_active_mask, a.expand_scales, a.shared_expert_x, a.elastic_info, a.ori_x);
+    read.all(a.const_expert_alpha_1, a.const_expert_alpha_2, a.const_expert_v, a.performance_info);
+    read.all(c.group_tp, c.tp_world_size, c.tp_rank_id, c.expert_shard_type, c.shared_expert_num,
+             c.shared_expert_rank_num, c.global_bs, a.comm_quant_mode, c.comm_alg);
+    read.all(c.zero_expert_num, c.copy_expert_num, c.const_expert_num);
+    return a;
+}
+
+op_host::DispatchCall describe(const DispatchArguments& a, int32_t device) {
+    const Describer info(device);
+    op_host::DispatchCall call;
+    call.x = info(a.x);
+    call.expert_ids = info(a.expert_ids);
+    call.scales = info(a.scales);
+    call.x_active_mask = info(a.x_active_mask);
+    call.expert_scales = info(a.expert_scales);
+    call.elastic_info = info(a.elastic_info);
+    call.performance_info = info(a.performance_info);
+    call.attributes = a.attributes;
+    call.quant_mode = a.quant_mode;
+    call.expert_token_nums_type = a.expert_token_nums_type;
+    call.has_y_dtype = a.y_dtype.has_value();
+    call.has_x_dtype = a.x_dtype.has_value();
+    call.has_scales_dtype = a.scales_dtype.has_value();
+    return call;
+}
+
+op_host::CombineCall describe(const CombineArguments& a, int32_t device) {
+    const Describer info(device);
+    op_host::CombineCall call;
+    call.expand_x = info(a.expand_x);
+    call.expert_ids = info(a.expert_ids);
+    call.assist_info_for_combine = info(a.assist_info_for_combine);
+    call.ep_send_counts = info(a.ep_send_counts);
+    call.expert_scales = info(a.expert_scales);
+    call.tp_send_counts = info(a.tp_send_counts);
+    call.x_active_mask = info(a.x_active_mask);
+    call.expand_scales = info(a.expand_scales);
+    call.shared_expert_x = info(a.shared_expert_x);
+    call.elastic_info = info(a.elastic_info);
+    call.ori_x = info(a.ori_x);
+    call.const_expert_alpha_1 = info(a.const_expert_alpha_1);
+    call.const_expert_alpha_2 = info(a.const_expert_alpha_2);
+    call.const_expert_v = info(a.const_expert_v);
+    call.performance_info = info(a.performance_info);
+    call.attributes = a.attributes;
+    call.comm_quant_mode = a.comm_quant_mode;
+    return call;
+}
+
+}  // namespace ascend_deepep::ops

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Communicators of this process and the registry that names them: what the torch operators and the Python package call.
+// Layer: framework. Nothing here sorts, counts, places or sums rows: it checks (op_host), tiles (op_host), launches.
+#ifndef ASCEND_DEEPEP_FRAMEWORK_RUNTIME_COMMUNICATOR_H
+#define ASCEND_DEEPEP_FRAMEWORK_RUNTIME_COMMUNICATOR_H
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "contract/tiling_data.h"
+#include "op_host/calls.h"
+#include "op_host/status.h"
+
+namespace ascend_deepep {
+
+struct CommunicatorOptions {
+    std::string name;
+    uint32_t rank = 0;
+    CommunicatorLimits limits{};
+    uint32_t num_cores = 0;       // 0: default_cores()
+    uint32_t timeout_ms = 30000;  // 0: this
+    uint64_t window_bytes = 0;    // 0: what the limits need
+    uint32_t queue_depth = 0;     // 0: the default; a power of two from 4
+    CombineEngine combine_engine = CombineEngine::kMte;
+    std::string policy;          // "fast" or "sim"; empty: ASCEND_DEEPEP_TWIN_POLICY, else fast
+    uint32_t first_tag_low = 0;  // tests only: low word of the first tag, to see it carry. Equal on all ranks
+};
+
+// Collective exchange over the caller's process group: every rank's bytes, in rank order.
+using AllGather = std::function<std::vector<std::string>(const std::string&)>;
+
+// Counters of one operation or of all since creation, as the engine and the block writer counted them.
+struct Counters {
+    uint64_t copies = 0;  // token copies the URMA engine or the block writer carried to other ranks (dispatch)
+    uint64_t rows = 0;    // combine rows carried to other ranks
+    uint64_t bytes_put_dispatch = 0, bytes_put_combine = 0, bytes_put_control = 0;
+    uint64_t wqes_dispatch = 0, wqes_combine = 0;
+    uint64_t doorbells_dispatch = 0, doorbells_combine = 0;
+    uint64_t operations = 0;
+    std::vector<uint64_t> role_ns;  // by Stage: wall time cores spent in it, waits included, summed over cores
+};
+
+struct DispatchBuffers {
+    const void* x;
+    const int32_t* expert_ids;
+    void* expand_x;
+    int32_t* assist_info;
+    int32_t* ep_recv_counts;
+    int64_t* expert_token_nums;
+};
+struct CombineBuffers {
+    const void* expand_x;
+    const int32_t* expert_ids;
+    const int32_t* assist_info;
+    const int32_t* ep_send_counts;
+    const float* expert_scales;  // null: plain sum
+    void* x_out;
+};
+
+class Communicator {
+  public:
+    // Collective. Compares ABI, layout and limits of all ranks; throws CommunicatorError with the status (kNotEqual
+    // names the limit and the first rank that differs, on every rank).
+    static std::shared_ptr<Communicator> create(const CommunicatorOptions& options, const AllGather& all_gather);
+    virtual ~Communicator() = default;
+
+    // Host checks. Also fills the shapes the outputs need. A bad status means: call refuse() with it, then raise.
+    virtual op_host::Status check(const op_host::DispatchCall& call, op_host::DispatchShapes* shapes) = 0;
+    virtual op_host::Status check(const op_host::CombineCall& call) = 0;
+
+    // Run the kernels. `call` has passed check(). The caller has released the GIL.
+    virtual op_host::Status dispatch(const op_host::DispatchCall& call, const DispatchBuffers& buffers,
+                                     uint32_t* num_rows) = 0;
+    virtual op_host::Status combine(const op_host::CombineCall& call, const CombineBuffers& buffers) = 0;
+    // Enter the operation in refuse mode: control messages only, with the reason. Returns the outcome of the exchange
+    // (a failure such as a time-out, else the refusal itself).
+    virtual op_host::Status refuse(OperationKind kind, const op_host::Status& reason) = 0;
+
+    virtual op_host::Status health() const = 0;  // the first failure of a broken communicator, else ok
+    virtual void close() = 0;                    // idempotent, never collective, returns within 1 s
+    virtual bool closed() const = 0;
+
+    virtual const CommunicatorOptions& options() const = 0;
+    virtual uint64_t window_bytes() const = 0;
+    virtual Counters counters() const = 0;   // since creation, of a closed one until it was closed
+    virtual std::string layout() const = 0;  // copy mode in use: "per-rank"
+
+    // Plants one fault (twin/fabric/fault.h) in this rank's fabric; refused when the name is unknown. `events`: how
+    // many events of its kind the rank is sure to have from now on.
+    virtual op_host::Status set_fault(const std::string& name, uint64_t seed, uint64_t events) = 0;
+    virtual void clear_fault() = 0;
+    virtual bool fault_fired() const = 0;
+};
+
+// Thrown by create() and find(): carries the status for a typed Python exception.
+struct CommunicatorError {
+    op_host::Status status;
+};
+
+// The communicator `name` of this process; throws CommunicatorError (kGroupEp) with the known names and the line that
+// makes one.
+std::shared_ptr<Communicator> find_communicator(const std::string& name);
+std::vector<std::string> communicator_names();
+
+// Cores of a kernel when nothing else is asked for: on the twin a number that keeps every role's code in use, since
+// more fibers on one thread are no faster.
+uint32_t default_cores();
+
+// `check` is asked while a rank waits, at most every 100 ms, on the thread that made the call; true ends the operation.
+// One for the process; null: none.
+void set_interrupt_check(bool (*check)());
+
+}  // namespace ascend_deepep
+
+#endif  // ASCEND_DEEPEP_FRAMEWORK_RUNTIME_COMMUNICATOR_H

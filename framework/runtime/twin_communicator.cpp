@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls of a twin communicator: who may call, the launch, and what came of it. Layer: framework.
+#include "framework/runtime/twin_communicator.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <exception>
+
+#include "framework/runtime/status_payload.h"
+#include "op_host/check.h"
+#include "op_host/messages.h"
+#include "twin/runtime/launch.h"
+
+namespace ascend_deepep {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+uint64_t address(const void* p) {
+    return reinterpret_cast<uint64_t>(p);
+}
+
+uint64_t num_elements(const op_host::TensorInfo& tensor) {
+    uint64_t count = tensor.is_present ? 1 : 0;
+    for (int64_t size : tensor.shape)
+        count *= static_cast<uint64_t>(size);
+    return count;
+}
+
+struct DispatchRun {
+    const op_host::DispatchCall* call;
+    op_host::DispatchAddresses addresses;
+};
+struct CombineRun {
+    const op_host::CombineCall* call;
+    op_host::CombineAddresses addresses;
+};
+struct RefusalRun {
+    OperationKind kind;
+    Refusal refusal;
+};
+
+}  // namespace
+
+// One call at a time in a communicator, from one thread, in the process that made it.
+class TwinCommunicator::Call {
+  public:
+    explicit Call(TwinCommunicator& owner) : owner_(owner), status(owner.usable()) {
+        if (!status.ok()) return;
+        if (owner.is_busy_.exchange(true)) {
+            status = own_refusal(owner.options_.rank, Code::kOutOfRange, Field::kGroupEp, 2, 1,
+                                 "another thread is in a call on communicator '" + owner.options_.name +
+                                     "': one thread at a time may use it");
+            return;
+        }
+        has_entered_ = true;
+        resources = owner.resources();
+        if (resources == nullptr) status = owner.usable();
+    }
+    ~Call() {
+        if (has_entered_) owner_.is_busy_.store(false);
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+  private:
+    TwinCommunicator& owner_;
+    bool has_entered_ = false;
+
+  public:
+    op_host::Status status;
+    std::shared_ptr<TwinResources> resources;  // keeps them while another thread closes
+};
+
+TwinCommunicator::TwinCommunicator(const CommunicatorOptions& options, std::unique_ptr<NameReservation> name,
+                                   std::shared_ptr<TwinResources> resources)
+    : options_(options), pid_(::getpid()), name_(std::move(name)), resources_(std::move(resources)) {
+    counters_.role_ns.assign(kNumStages, 0);
+}
+
+TwinCommunicator::~TwinCommunicator() {
+    close();
+}
+
+std::shared_ptr<TwinResources> TwinCommunicator::resources() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return resources_;
+}
+
+op_host::Status TwinCommunicator::stamp(op_host::Status status, OperationKind kind) const {
+    status.record.rank = options_.rank;
+    status.record.kind = static_cast<uint32_t>(kind);
+    return status;
+}
+
+op_host::Status TwinCommunicator::usable() const {
+    if (::getpid() != pid_) {
+        return own_refusal(options_.rank, Code::kNotEqual, Field::kGroupEp, ::getpid(), pid_,
+                           "communicator '" + options_.name + "' was made by process " + std::to_string(pid_) +
+                               " and inherited over fork: make one in this process");
+    }
+    if (is_closed_.load()) {
+        return own_refusal(options_.rank, Code::kNotEqual, Field::kGroupEp, 0, 0,
+                           "communicator '" + options_.name + "' is closed: make a new one");
+    }
+    return health();
+}
+
+op_host::Status TwinCommunicator::health() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return first_failure_;
+}
+
+op_host::Status TwinCommunicator::check(const op_host::DispatchCall& call, op_host::DispatchShapes* shapes) {
+    op_host::Status status = usable();
+    if (!status.ok()) return status;
+    return stamp(op_host::check_dispatch(options_.limits, options_.rank, call, shapes), OperationKind::kDispatch);
+}
+
+op_host::Status TwinCommunicator::check(const op_host::CombineCall& call) {
+    op_host::Status status = usable();
+    if (!status.ok()) return status;
+    return stamp(op_host::check_combine(options_.limits, options_.rank, call), OperationKind::kCombine);
+}
+
+op_host::Machine TwinCommunicator::machine(const TwinResources& resources) const {
+    op_host::Machine machine{};
+    machine.window_table = address(resources.window_table);
+    machine.queue_table = resources.fabric->engine().queue_table();
+    machine.workspace = address(resources.workspace);
+    machine.rank = options_.rank;
+    machine.num_cores = options_.num_cores;
+    machine.timeout_cycles = uint64_t{options_.timeout_ms} * 1'000'000;
+    return machine;
+}
+
+op_host::Status TwinCommunicator::dispatch(const op_host::DispatchCall& call, const DispatchBuffers& buffers,
+                                           uint32_t* num_rows) {
+    const op_host::DispatchShapes shapes = op_host::dispatch_shapes(call);
+    const DispatchRun run_arguments{
+        &call,
+        {address(buffers.x), address(buffers.expert_ids), address(buffers.expand_x), address(buffers.assist_info),
+         address(buffers.ep_recv_counts), address(buffers.expert_token_nums)}};
+    const auto fill = [](const TwinCommunicator& self, TwinResources& resources, const void* arguments) {
+        const auto& run = *static_cast<const DispatchRun*>(arguments);
+        op_host::make_dispatch_tiling(self.options_.limits, self.machine(resources), *run.call, run.addresses,
+                                      reinterpret_cast<DispatchTiling*>(resources.tiling));
+    };
+    const auto size = [](int64_t count, uint64_t bytes) { return static_cast<uint64_t>(count) * bytes; };
+    return run(OperationKind::kDispatch, fill, &run_arguments,
+               {{buffers.x, num_elements(call.x) * kElementBytes},
+                {buffers.expert_ids, num_elements(call.expert_ids) * sizeof(int32_t)},
+                {buffers.expand_x, size(shapes.capacity_rows * shapes.hidden, kElementBytes)},
+                {buffers.assist_info, size(shapes.assist_info, sizeof(int32_t))},
+                {buffers.ep_recv_counts, size(shapes.ep_recv_counts, sizeof(int32_t))},
+                {buffers.expert_token_nums, size(shapes.expert_token_nums, sizeof(int64_t))}},
+               num_rows);
+}
+
+op_host::Status TwinCommunicator::combine(const op_host::CombineCall& call, const CombineBuffers& buffers) {
+    const CombineRun run_arguments{
+        &call,
+        {address(buffers.expand_x), address(buffers.expert_ids), address(buffers.assist_info),
+         address(buffers.ep_send_counts), address(buffers.expert_scales), address(buffers.x_out)}};
+    const auto fill = [](const TwinCommunicator& self, TwinResources& resources, const void* arguments) {
+        const auto& run = *static_cast<const CombineRun*>(arguments);
+        op_host::make_combine_tiling(self.options_.limits, self.machine(resources), self.options_.combine_engine,
+                                     *run.call, run.addresses, reinterpret_cast<CombineTiling*>(resources.tiling));
+    };
+    const uint64_t num_tokens = call.expert_ids.shape.empty() ? 0 : static_cast<uint64_t>(call.expert_ids.shape[0]);
+    const uint64_t hidden = call.expand_x.shape.empty() ? 0 : static_cast<uint64_t>(call.expand_x.shape.back());
+    return run(OperationKind::kCombine, fill, &run_arguments,
+               {{buffers.expand_x, num_elements(call.expand_x) * kElementBytes},
+                {buffers.expert_ids, num_elements(call.expert_ids) * sizeof(int32_t)},
+                {buffers.assist_info, num_elements(call.assist_info_for_combine) * sizeof(int32_t)},
+                {buffers.ep_send_counts, num_elements(call.ep_send_counts) * sizeof(int32_t)},
+                {buffers.expert_scales, num_elements(call.expert_scales) * sizeof(float)},
+                {buffers.x_out, num_tokens * hidden * kElementBytes}},
+               nullptr);
+}
+
+op_host::Status TwinCommunicator::refuse(OperationKind kind, const op_host::Status& reason) {
+    if (reason.record.code != Code::kOk) return reason;  // a failure: nobody waits for this rank any more
+    const RefusalRun run_arguments{kind, reason.refusal};
+    const auto fill = [](const TwinCommunicator& self, TwinResources& resources, const void* arguments) {
+        const auto& run = *static_cast<const RefusalRun*>(arguments);
+        if (run.kind == OperationKind::kDispatch) {
+            op_host::make_refusal_tiling(self.options_.limits, self.machine(resources), run.refusal,
+                                         reinterpret_cast<DispatchTiling*>(resources.tiling));
+        } else {
+            op_host::make_refusal_tiling(self.options_.limits, self.machine(resources), self.options_.combine_engine,
+                                         run.refusal, reinterpret_cast<CombineTiling*>(resources.tiling));
+        }
+    };
+    const op_host::Status status = run(kind, fill, &run_arguments, {}, nullptr);
+    return status.record.code != Code::kOk ? status : stamp(reason, kind);
+}
+
+op_host::Status TwinCommunicator::run(OperationKind kind,
+                                      void (*fill)(const TwinCommunicator&, TwinResources&, const void*),
+                                      const void* arguments, std::vector<twin::GmRange> ranges, uint32_t* num_rows) {
+    const auto start = Clock::now();
+    if (num_rows != nullptr) *num_rows = 0;
+    Call call(*this);
+    if (!call.status.ok()) return stamp(call.status, kind);
+    const std::lock_guard<std::mutex> launch(launch_mutex());
+    TwinResources& resources = *call.resources;
+    fill(*this, resources, arguments);
+    const bool is_dispatch = kind == OperationKind::kDispatch;
+    twin::LaunchConfig config;
+    config.num_cores = options_.num_cores;
+    config.kernel_name = op_host::kind_name(kind);
+    const uint64_t sequence = resources.fabric->control_page().state.sequence;
+    op_host::Status status;
+    resources.fabric->begin(kind, std::move(ranges));
+    try {
+        twin::launch(config, is_dispatch ? resources.kernels->dispatch_v2 : resources.kernels->combine_v2,
+                     resources.tiling, *resources.fabric);
+    } catch (const std::exception& fault) {
+        status = setup_failure(options_.rank, std::string(op_host::kind_name(kind)) + " on rank " +
+                                                  std::to_string(options_.rank) + ": " + fault.what());
+        status.seconds = seconds_since(start);
+        resources.fabric->set_state(twin::OwnerState::kFailed);
+    }
+    resources.fabric->end();
+    if (status.ok()) status = outcome(kind, resources, sequence, seconds_since(start));
+    status = stamp(status, kind);
+    book(resources);
+    if (status.record.code != Code::kOk) break_with(status);
+    if (status.ok() && num_rows != nullptr) *num_rows = resources.fabric->control_page().outcome.num_rows;
+    return status;
+}
+
+op_host::Status TwinCommunicator::outcome(OperationKind kind, TwinResources& resources, uint64_t sequence,
+                                          double seconds) const {
+    const ControlPage& page = resources.fabric->control_page();
+    const std::string where = std::string(op_host::kind_name(kind)) + " on rank " + std::to_string(options_.rank);
+    if (page.outcome.sequence != sequence || page.state.sequence != sequence + 1) {
+        return setup_failure(options_.rank, where + ": the kernel ended without closing its operation");
+    }
+    op_host::Status status;
+    if (page.outcome.code == Code::kOk) return status;
+    if (is_refusal(page.outcome.code)) {
+        status.refusal = page.outcome.refusal;
+        status.message = op_host::describe(status.refusal, kind, options_.rank);
+        return status;
+    }
+    status.record = page.record;
+    status.seconds = seconds;
+    if (page.record.code == Code::kOk) {  // the abort word came from the fabric after the last core's last wait
+        status.record.code = page.outcome.code;
+        status.record.root = static_cast<uint32_t>(page.abort_word.word) - 1;
+        status.record.rank = options_.rank;
+        status.record.kind = static_cast<uint32_t>(kind);
+        status.record.sequence = sequence;
+    }
+    const double limit_seconds = options_.timeout_ms / 1000.0;
+    const bool is_own_abort = status.record.code == Code::kPeerAborted && status.record.root == options_.rank;
+    if (is_own_abort && resources.fabric->was_interrupted()) {
+        status.message = where + ": interrupted by a signal; the communicator can no longer be used";
+    } else if (is_own_abort && is_closed_.load()) {
+        status.message = where + ": the communicator was closed by another thread";
+    } else {
+        status.message = op_host::describe(status.record, options_.rank, seconds, limit_seconds);
+    }
+    return status;
+}
+
+void TwinCommunicator::break_with(const op_host::Status& failure) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (first_failure_.ok()) first_failure_ = failure;
+}
+
+// The kernels' own clocks: a core stores its times on every path out of an operation.
+void TwinCommunicator::book(const TwinResources& resources) {
+    const ControlPage& page = resources.fabric->control_page();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++counters_.operations;
+    for (uint32_t core = 0; core < options_.num_cores; ++core) {
+        for (uint32_t stage = 0; stage < kNumStages; ++stage) {
+            counters_.role_ns[stage] += page.times[core].cycles[stage];
+        }
+    }
+}
+
+Counters TwinCommunicator::counters() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Counters counters = counters_;
+    if (resources_ == nullptr) return counters;
+    const twin::Traffic traffic = resources_->fabric->traffic();
+    counters.copies = traffic.copies;
+    counters.rows = traffic.rows;
+    counters.bytes_put_dispatch = traffic.bytes_dispatch;
+    counters.bytes_put_combine = traffic.bytes_combine;
+    counters.bytes_put_control = traffic.bytes_control;
+    counters.wqes_dispatch = traffic.wqes_dispatch;
+    counters.wqes_combine = traffic.wqes_combine;
+    counters.doorbells_dispatch = traffic.doorbells_dispatch;
+    counters.doorbells_combine = traffic.doorbells_combine;
+    return counters;
+}
+
+void TwinCommunicator::close() {
+    if (is_closed_.exchange(true)) return;
+    Counters last = counters();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    counters_ = std::move(last);
+    // A forked child only drops its copies: the state in the shared page is its parent's.
+    if (::getpid() == pid_) {
+        resources_->fabric->request_abort();
+        resources_->fabric->set_state(twin::OwnerState::kClosed);
+    }
+    resources_.reset();
+    name_.reset();
+}
+
+op_host::Status TwinCommunicator::set_fault(const std::string& name, uint64_t seed, uint64_t events) {
+    const op_host::Status status = usable();
+    if (!status.ok()) return status;
+    const twin::FaultKind kind = twin::fault_from_name(name);
+    if (kind == twin::FaultKind::kNone || events == 0) {
+        std::string known;
+        for (const std::string& fault : twin::fault_names())
+            known += (known.empty() ? "" : ", ") + fault;
+        return own_refusal(options_.rank, Code::kOutOfRange, Field::kNone, static_cast<int64_t>(events), 1,
+                           "fault '" + name + "' at one of " + std::to_string(events) + " events: known faults are " +
+                               known + ", and there must be at least one event");
+    }
+    if (const auto held = resources()) held->fabric->fault().arm(kind, seed, twin::fault_event(seed, events));
+    return {};
+}
+
+void TwinCommunicator::clear_fault() {
+    if (const auto held = resources()) held->fabric->fault().clear();
+}
+
+bool TwinCommunicator::fault_fired() const {
+    const auto held = resources();
+    return held != nullptr && held->fabric->fault().fired();
+}
+
+}  // namespace ascend_deepep

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks of combine_v2. Layer: op_host. The same order as for dispatch_v2. What the tensors of a dispatch hold is
+// checked by the kernel, before the first row leaves.
+#include "contract/tiling_data.h"
+#include "op_host/check.h"
+#include "op_host/check_rows.h"
+
+namespace ascend_deepep::op_host {
+namespace {
+
+using Context = CombineContext;
+
+constexpr TensorRow<CombineCall> kTensors[] = {
+    {Field::kExpandX, &CombineCall::expand_x, true},
+    {Field::kExpertIds, &CombineCall::expert_ids, true},
+    {Field::kAssistInfo, &CombineCall::assist_info_for_combine, true},
+    {Field::kEpSendCounts, &CombineCall::ep_send_counts, true},
+    {Field::kExpertScales, &CombineCall::expert_scales, false},
+    {Field::kTpSendCounts, &CombineCall::tp_send_counts, false},
+    {Field::kXActiveMask, &CombineCall::x_active_mask, false},
+    {Field::kExpandScales, &CombineCall::expand_scales, false},
+    {Field::kSharedExpertX, &CombineCall::shared_expert_x, false},
+    {Field::kElasticInfo, &CombineCall::elastic_info, false},
+    {Field::kOriX, &CombineCall::ori_x, false},
+    {Field::kConstExpert, &CombineCall::const_expert_alpha_1, false},
+    {Field::kConstExpert, &CombineCall::const_expert_alpha_2, false},
+    {Field::kConstExpert, &CombineCall::const_expert_v, false},
+    {Field::kPerformanceInfo, &CombineCall::performance_info, false},
+};
+
+Finding at_least(const TensorInfo& tensor, int64_t rows) {
+    return {extent(tensor, 0) < rows, extent(tensor, 0), rows};
+}
+
+// Tensors that are summed or multiplied with expert outputs have their dtype.
+Finding unlike_expand_x(const Context& c, const TensorInfo& tensor) {
+    const Dtype dtype = c.call.expand_x.dtype;
+    return {is_given(tensor) && tensor.dtype != dtype, static_cast<int64_t>(tensor.dtype), static_cast<int64_t>(dtype)};
+}
+
+constexpr CheckRow<Context> kAttributes[] = {
+    {Field::kCommQuantMode, Code::kOutOfRange,
+     [](const Context& c) -> Finding {
+         const int64_t mode = c.call.comm_quant_mode;
+         return {mode != 0 && (mode < 2 || mode > 4), mode, 4};
+     }},
+};
+
+constexpr CheckRow<Context> kShapes[] = {
+    {Field::kExpandX, Code::kTooSmall,
+     [](const Context& c) { return at_least(c.call.expand_x, c.geometry.capacity_rows); }, 0},
+    {Field::kAssistInfo, Code::kTooSmall,
+     [](const Context& c) {
+         return at_least(c.call.assist_info_for_combine, kAssistRowWords * c.geometry.capacity_rows);
+     },
+     0},
+    {Field::kEpSendCounts, Code::kTooSmall,
+     [](const Context& c) { return at_least(c.call.ep_send_counts, c.geometry.num_ranks * c.geometry.local_experts); },
+     0},
+    {Field::kExpertScales, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.expert_scales, 0, c.geometry.num_tokens); }, 0},
+    {Field::kExpertScales, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.expert_scales, 1, c.geometry.num_topk); }, 1},
+    {Field::kXActiveMask, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.x_active_mask, 0, c.geometry.num_tokens); }, 0},
+    {Field::kXActiveMask, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.x_active_mask, 1, c.geometry.num_topk); }, 1},
+    {Field::kElasticInfo, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.elastic_info, 0, 4 + 2 * c.geometry.num_ranks); }, 0},
+    {Field::kPerformanceInfo, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.performance_info, 0, c.geometry.num_ranks); }, 0},
+    {Field::kSharedExpertX, Code::kBadDtype,
+     [](const Context& c) { return unlike_expand_x(c, c.call.shared_expert_x); }},
+    {Field::kOriX, Code::kBadDtype, [](const Context& c) { return unlike_expand_x(c, c.call.ori_x); }},
+    {Field::kOriX, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.ori_x, 0, c.geometry.num_tokens); }, 0},
+    {Field::kOriX, Code::kBadShape, [](const Context& c) { return compare_extent(c.call.ori_x, 1, c.geometry.hidden); },
+     1},
+};
+
+// What one feature's arguments demand of each other. Each fault is illegal, feature or not.
+constexpr CheckRow<Context> kPairs[] = {
+    {Field::kSharedExpertRankNum, Code::kNotEqual,
+     [](const Context& c) -> Finding {
+         const int64_t ranks = c.attributes.shared_expert_rank_num;
+         return {is_given(c.call.shared_expert_x) && ranks != 0, ranks, 0};
+     }},
+    {Field::kOriX, Code::kBadRankOfTensor,
+     [](const Context& c) -> Finding {
+         const bool is_needed = c.attributes.copy_expert_num > 0 || c.attributes.const_expert_num > 0;
+         return {is_needed && !c.call.ori_x.is_present, 0, 2};
+     }},
+    {Field::kConstExpert, Code::kBadRankOfTensor,
+     [](const Context& c) -> Finding {
+         const bool has_all = c.call.const_expert_alpha_1.is_present && c.call.const_expert_alpha_2.is_present &&
+                              c.call.const_expert_v.is_present;
+         return {c.attributes.const_expert_num > 0 && !has_all, 0, 2};
+     }},
+};
+
+constexpr CheckRow<Context> kLater[] = {
+    {Field::kXActiveMask, Code::kNotImplemented,
+     [](const Context& c) -> Finding { return {is_given(c.call.x_active_mask), 0, 0}; }},
+    {Field::kSharedExpertX, Code::kNotImplemented,
+     [](const Context& c) -> Finding { return {is_given(c.call.shared_expert_x), 0, 0}; }},
+    {Field::kElasticInfo, Code::kNotImplemented,
+     [](const Context& c) -> Finding { return {is_given(c.call.elastic_info), 0, 0}; }},
+    {Field::kOriX, Code::kNotImplemented, [](const Context& c) -> Finding { return {is_given(c.call.ori_x), 0, 0}; }},
+    {Field::kConstExpert, Code::kNotImplemented,
+     [](const Context& c) -> Finding {
+         return {is_given(c.call.const_expert_alpha_1) || is_given(c.call.const_expert_alpha_2) ||
+                     is_given(c.call.const_expert_v),
+                 0, 0};
+     }},
+    {Field::kPerformanceInfo, Code::kNotImplemented,
+     [](const Context& c) -> Finding { return {is_given(c.call.performance_info), 0, 0}; }},
+    {Field::kCommQuantMode, Code::kNotImplemented,
+     [](const Context& c) -> Finding { return {c.call.comm_quant_mode != 0, c.call.comm_quant_mode, 0}; }},
+};
+
+}  // namespace
+
+Status check_combine(const CommunicatorLimits& limits, uint32_t rank, const CombineCall& call) {
+    const Context context{{limits, rank, call.attributes, geometry(call)}, call};
+    Refusal refusal = run_tensors(kTensors, call);
+    if (refusal.code == Code::kOk) refusal = run_rows(kAttributes, context);
+    if (refusal.code == Code::kOk) refusal = check_common(context);
+    if (refusal.code == Code::kOk) refusal = run_rows(kShapes, context);
+    if (refusal.code == Code::kOk) refusal = run_rows(kPairs, context);
+    if (refusal.code == Code::kOk) refusal = run_rows(kLater, context);
+    if (refusal.code == Code::kOk) refusal = check_common_features(context);
+    return make_status(refusal, OperationKind::kCombine, rank);
+}
+
+}  // namespace ascend_deepep::op_host

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Texts of refusals. Layer: op_host. One sentence form per code, filled from the tables of arguments.
+#include "contract/tiling_data.h"
+#include "op_host/arguments.h"
+#include "op_host/comm_alg.h"
+#include "op_host/messages.h"
+#include "op_host/text.h"
+
+namespace ascend_deepep::op_host {
+namespace {
+
+// The argument, and where a derived number is read off.
+std::string subject(const Refusal& r, OperationKind kind) {
+    const bool is_dispatch = kind == OperationKind::kDispatch;
+    switch (r.field) {
+        case Field::kNumTokens:
+            return is_dispatch ? "num_tokens (x.shape[0])" : "num_tokens (expert_ids.shape[0])";
+        case Field::kHidden:
+            return is_dispatch ? "hidden (x.shape[1])" : "hidden (expand_x.shape[1])";
+        case Field::kNumTopk:
+            return "num_topk (expert_ids.shape[1])";
+        case Field::kGroupTp:
+            return "length of group_tp";
+        default:
+            break;
+    }
+    const bool names_axis = r.code == Code::kBadShape || r.code == Code::kTooSmall;
+    if (names_axis && find_tensor(r.field) != nullptr) return text(field_name(r.field), ".shape[", r.column, "]");
+    return field_name(r.field);
+}
+
+std::string remedy(Field field) {
+    if (const TensorArgument* tensor = find_tensor(field)) return text("its shape is ", tensor->shape);
+    if (const NumberArgument* number = find_number(field)) return number->remedy;
+    return "compare the calls of all ranks";
+}
+
+std::string bad_dtype(const Refusal& r) {
+    const TensorArgument* tensor = find_tensor(r.field);
+    std::string legal =
+        r.limit != 0 || tensor == nullptr ? dtype_name(static_cast<Dtype>(r.limit)) : legal_dtypes(*tensor);
+    return text(field_name(r.field), " is ", dtype_name(static_cast<Dtype>(r.got)), ", must be ", legal,
+                ": convert it before the call");
+}
+
+std::string bad_dims(const Refusal& r) {
+    const TensorArgument* tensor = find_tensor(r.field);
+    const std::string legal = tensor == nullptr ? text(r.limit) : legal_dims(*tensor);
+    return text(field_name(r.field), " has ", r.got, " dimensions, must have ", legal, ": ", remedy(r.field));
+}
+
+std::string out_of_range(const Refusal& r, OperationKind kind) {
+    const NumberArgument* number = find_number(r.field);
+    if (number != nullptr && number->legal != nullptr) {
+        return text(subject(r, kind), " = ", r.got, " is not one of ", number->legal, ": ", number->remedy);
+    }
+    const int64_t lowest = number == nullptr ? 0 : number->lowest;
+    return text(subject(r, kind), " = ", r.got, " is outside [", lowest, ", ", r.limit, "]: ", remedy(r.field));
+}
+
+std::string not_implemented(const Refusal& r) {
+    const NumberArgument* number = find_number(r.field);
+    if (number == nullptr || number->later == nullptr || r.got == 0) {
+        return text(field_name(r.field), " is not implemented in this release: leave it out");
+    }
+    return text(field_name(r.field), " = ", r.got, " is not implemented in this release: ", number->later);
+}
+
+std::string bad_comm_alg(const Refusal& r) {
+    const std::string word = unpack_word(r);
+    const CommAlg& alg = *find_comm_alg(word);
+    const char* verb = r.code == Code::kNotImplemented ? "is not implemented in this release" : "is refused";
+    return text("comm_alg = \"", word, "\" ", verb, ": ", alg.reason, "; pass one of ", legal_comm_algs());
+}
+
+// A word of the triples: source rank, token, column.
+std::string bad_triple(const Refusal& r) {
+    static const char* const kWords[kTripleWords] = {"source rank", "token", "column"};
+    const char* word = r.column < kTripleWords ? kWords[r.column] : "word";
+    return text("assist_info_for_combine row ", r.token, ": ", word, " ", r.got, " is outside [0, ", r.limit - 1,
+                "]: pass the tensor that dispatch_v2 returned, unchanged");
+}
+
+std::string signature_value(Field field, int64_t value) {
+    switch (field) {
+        case Field::kKind:
+            return kind_name(static_cast<OperationKind>(value));
+        case Field::kXDtype:
+        case Field::kOutDtype:
+            return dtype_name(static_cast<Dtype>(value));
+        default:
+            return text(value);
+    }
+}
+
+// `got` is the peer's value and `limit` this rank's.
+std::string different_calls(const Refusal& r, uint32_t own_rank) {
+    const std::string theirs = signature_value(r.field, r.got);
+    const std::string ours = signature_value(r.field, r.limit);
+    switch (r.field) {
+        case Field::kKind:
+            return text("rank ", r.rank, " called ", theirs, ", this rank (", own_rank, ") ", ours,
+                        ": all ranks must issue the same operations in the same order");
+        case Field::kNumTokens:
+            return text("largest batch (global_bs / ep_world_size, or num_tokens with global_bs = 0) is ", theirs,
+                        " on rank ", r.rank, ", ", ours, " here (rank ", own_rank,
+                        "): pass the same global_bs on all ranks; batches that differ need one");
+        case Field::kDispatchNumber:
+            return text("the combine on rank ", r.rank, " belongs to dispatch number ", theirs, ", the one here (rank ",
+                        own_rank, ") to number ", ours, ": pass what the same dispatch returned on every rank");
+        default:
+            return text(field_name(r.field), " is ", theirs, " on rank ", r.rank, ", ", ours, " here (rank ", own_rank,
+                        "): pass the same on all ranks");
+    }
+}
+
+std::string reason(const Refusal& r, OperationKind kind, uint32_t own_rank) {
+    if (r.field == Field::kCommAlg && r.code != Code::kSignature) return bad_comm_alg(r);
+    const char* name = field_name(r.field);
+    switch (r.code) {
+        case Code::kOk:
+            return "no refusal";
+        case Code::kBadDtype:
+            return bad_dtype(r);
+        case Code::kBadShape:
+        case Code::kNotEqual:
+            return text(subject(r, kind), " = ", r.got, ", must be ", r.limit, ": ", remedy(r.field));
+        case Code::kBadRankOfTensor:
+            return bad_dims(r);
+        case Code::kBadDevice:
+            return text(name, " is not on the communicator's device: move it there (a twin takes CPU tensors)");
+        case Code::kOutOfRange:
+            return out_of_range(r, kind);
+        case Code::kTooSmall:
+            return text(subject(r, kind), " = ", r.got, " is below ", r.limit, ": ", remedy(r.field));
+        case Code::kNotMultiple:
+            return text(subject(r, kind), " = ", r.got, " is not a multiple of ", r.limit, ": ", remedy(r.field));
+        case Code::kNotImplemented:
+            return not_implemented(r);
+        case Code::kBadExpertId:
+            return text("expert_ids[", r.token, ", ", r.column, "] = ", r.got, " is outside [-1, ", r.limit - 1,
+                        "]: pass an expert below moe_expert_num, or -1 for none");
+        case Code::kDuplicateExpert:
+            return text("expert_ids[", r.token, ", ", r.column, "] = ", r.got,
+                        " stands twice in its row: a token may choose an expert once; pass -1 for none");
+        case Code::kForeignTriples:
+            return "assist_info_for_combine is not from a dispatch_v2 of this communicator with these sizes: pass the "
+                   "tensor that the dispatch returned, unchanged";
+        case Code::kBadTriple:
+            return bad_triple(r);
+        case Code::kBadCounts:
+            return text("ep_send_counts[", r.token, "] = ", r.got, " is impossible (limit ", r.limit,
+                        "): pass the ep_recv_counts that dispatch_v2 returned, unchanged");
+        case Code::kTooManyRows:
+            return text("rows received ", r.got, ", rows of expand_x ", r.limit,
+                        ": batches differ between ranks, so pass global_bs = ep_world_size * the largest batch");
+        case Code::kRequiresGrad:
+            return text(name, " requires grad, but the operators are for inference: pass ", name, ".detach()");
+        case Code::kSignature:
+            return different_calls(r, own_rank);
+        case Code::kPeerRefused:
+            return "a peer refused it";
+        default:
+            return text("code ", static_cast<uint32_t>(r.code), " is no refusal");
+    }
+}
+
+}  // namespace
+
+std::string describe(const Refusal& refusal, OperationKind kind, uint32_t own_rank) {
+    const bool is_peers = refusal.rank != own_rank && refusal.code != Code::kSignature;
+    const std::string text_of = reason(refusal, kind, own_rank);
+    return is_peers ? text("rank ", refusal.rank, " refused ", kind_name(kind), ": ", text_of) : text_of;
+}
+
+}  // namespace ascend_deepep::op_host

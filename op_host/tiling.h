@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a checked call to the tiling data of its kernel. Layer: op_host.
+// The checks have run before: these functions compute and never refuse.
+#ifndef ASCEND_DEEPEP_OP_HOST_TILING_H
+#define ASCEND_DEEPEP_OP_HOST_TILING_H
+
+#include "contract/tiling_data.h"
+#include "op_host/calls.h"
+
+namespace ascend_deepep::op_host {
+
+// The machine a kernel runs on. Addresses are as the kernels see them.
+struct Machine {
+    uint64_t window_table;
+    uint64_t queue_table;
+    uint64_t workspace;
+    uint32_t rank;
+    uint32_t num_cores;
+    uint64_t timeout_cycles;  // of GetSystemCycle: 1 ns each
+};
+
+struct DispatchAddresses {
+    uint64_t x, expert_ids, expand_x, assist_info, ep_recv_counts, expert_token_nums;
+};
+struct CombineAddresses {
+    uint64_t expand_x, expert_ids, assist_info, ep_send_counts, expert_scales, x_out;
+};
+
+void make_dispatch_tiling(const CommunicatorLimits& limits, const Machine& machine, const DispatchCall& call,
+                          const DispatchAddresses& addresses, DispatchTiling* tiling);
+void make_combine_tiling(const CommunicatorLimits& limits, const Machine& machine, CombineEngine engine,
+                         const CombineCall& call, const CombineAddresses& addresses, CombineTiling* tiling);
+
+// Refuse mode: the kernel exchanges control messages that carry `refusal`, and moves nothing.
+void make_refusal_tiling(const CommunicatorLimits& limits, const Machine& machine, const Refusal& refusal,
+                         DispatchTiling* tiling);
+void make_refusal_tiling(const CommunicatorLimits& limits, const Machine& machine, CombineEngine engine,
+                         const Refusal& refusal, CombineTiling* tiling);
+
+// False: combine sums without weights (an empty expert_scales).
+bool has_expert_scales(const CombineCall& call);
+
+// Threads of the route role: as many as their counters fit in UB, and none that would own no token.
+uint32_t route_width(uint32_t num_tokens, uint32_t num_experts, uint32_t num_ranks);
+
+}  // namespace ascend_deepep::op_host
+
+#endif  // ASCEND_DEEPEP_OP_HOST_TILING_H

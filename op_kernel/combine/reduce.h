@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reduce: waits for the rows of a token and sums them in float32, column ascending, multiply then add, one rounding to
+// the output type. Layer: combine. Bitwise independent of arrival order and of the number of ranks.
+#ifndef ASCEND_DEEPEP_COMBINE_REDUCE_H
+#define ASCEND_DEEPEP_COMBINE_REDUCE_H
+
+#include "combine/send.h"
+#include "simt_api/asc_bf16.h"
+#include "simt_api/asc_fp16.h"
+
+namespace ascend_deepep::kernel {
+
+constexpr uint32_t kPackElements = 8;  // 16 B: what a thread loads at a time
+
+__simt_callee__ inline float to_float(bfloat16_t value) { return __bfloat162float(value); }
+__simt_callee__ inline float to_float(half value) { return __half2float(value); }
+__simt_callee__ inline void from_float(float value, __ubuf__ bfloat16_t* to) { *to = __float2bfloat16_rn(value); }
+__simt_callee__ inline void from_float(float value, __ubuf__ half* to) { *to = __float2half_rn(value); }
+
+// out[i] = sum over rows, in order, of weight * row[i]; without weights the plain sum. No rows: zeros.
+template <typename T>
+__simt_vf__ __launch_bounds__(1024) inline void sum_rows(__ubuf__ T* out, __ubuf__ T* rows, __ubuf__ float* weights,
+                                                         uint32_t num_rows, uint32_t row_elements,
+                                                         uint32_t num_elements, uint32_t is_weighted) {
+    for (uint32_t at = threadIdx.x * kPackElements; at < num_elements; at += blockDim.x * kPackElements) {
+        float sums[kPackElements];
+        for (uint32_t i = 0; i < kPackElements; ++i) sums[i] = 0.0F;
+        for (uint32_t row = 0; row < num_rows; ++row) {
+            __ubuf__ T* from = rows + row * row_elements + at;
+            if (is_weighted != 0) {
+                const float weight = weights[row];
+                for (uint32_t i = 0; i < kPackElements; ++i) sums[i] = sums[i] + weight * to_float(from[i]);
+            } else {
+                for (uint32_t i = 0; i < kPackElements; ++i) sums[i] = sums[i] + to_float(from[i]);
+            }
+        }
+        for (uint32_t i = 0; i < kPackElements; ++i) from_float(sums[i], out + at + i);
+    }
+}
+
+struct ReduceBuffers {
+    AscendC::TBuf<AscendC::TPosition::VECCALC> rows, out, scales, weights;
+    FlagReader flags;
+
+    __aicore__ inline void begin(CoreContext& ctx, const CombineTiling& tiling) {
+        const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
+        const uint32_t scale_bytes = static_cast<uint32_t>(align_up(kMaxTopk * sizeof(float), kUnitBytes));
+        ctx.pipe->InitBuffer(rows, tiling.common.num_topk * tile_bytes);
+        ctx.pipe->InitBuffer(out, tile_bytes);
+        ctx.pipe->InitBuffer(scales, scale_bytes);
+        ctx.pipe->InitBuffer(weights, scale_bytes);
+        flags.begin(ctx, tiling.blocks);
+    }
+};
+
+// The live columns of a token, ascending.
+struct LiveColumns {
+    uint32_t column[kMaxTopk];
+    uint32_t count;
+};
+
+__aicore__ inline GM_ADDR received_row(const CoreContext& ctx, uint32_t token, uint32_t column) {
+    const uint64_t slot = uint64_t(token) * ctx.tiling->num_topk + column;
+    return ctx.window + region_offset(ctx, combine_half(ctx.uses)) + slot * ctx.tiling->window.row_slot_bytes;
+}
+
+__aicore__ inline LiveColumns live_columns(const CombineTiling& tiling, uint32_t token) {
+    LiveColumns live{};
+    for (uint32_t column = 0; column < tiling.common.num_topk; ++column) {
+        const uint64_t pair = uint64_t(token) * tiling.common.num_topk + column;
+        if (load((__gm__ int32_t*)tiling.expert_ids + pair) >= 0) live.column[live.count++] = column;
+    }
+    return live;
+}
+
+// Weights of the live columns, dense. Weights of others are never used, whatever they are.
+__aicore__ inline void load_weights(const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
+                                    const LiveColumns& live) {
+    if (tiling.expert_scales == 0) return;
+    const uint32_t bytes = tiling.common.num_topk * static_cast<uint32_t>(sizeof(float));
+    copy_in(ub.scales.Get<uint8_t>(), (GM_ADDR)tiling.expert_scales + uint64_t(token) * bytes, bytes);
+    sync<AscendC::HardEvent::MTE2_S>();
+    sync<AscendC::HardEvent::V_S>();  // the sum before has read its weights
+    for (uint32_t i = 0; i < live.count; ++i) {
+        ub.weights.Get<float>().SetValue(i, ub.scales.Get<float>().GetValue(live.column[i]));
+    }
+    sync<AscendC::HardEvent::S_V>();
+    sync<AscendC::HardEvent::S_MTE2>();
+}
+
+template <typename T>
+__aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
+                                const LiveColumns& live, uint32_t first_block) {
+    const uint32_t left = tiling.blocks - first_block;
+    const uint32_t blocks = left < tiling.reduce_blocks ? left : tiling.reduce_blocks;
+    const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
+    const uint32_t row_bytes = tiling.common.hidden * kElementBytes;
+    const uint32_t offset = first_block * kBlockDataBytes;
+    const uint32_t bytes = row_bytes - offset < blocks * kBlockDataBytes ? row_bytes - offset : blocks * kBlockDataBytes;
+    sync<AscendC::HardEvent::V_MTE2>();
+    for (uint32_t i = 0; i < live.count; ++i) {
+        GM_ADDR row = received_row(ctx, token, live.column[i]);
+        read_blocks(ub.rows.Get<uint8_t>()[i * tile_bytes], row + first_block * kBlockBytes, blocks);  // ORDER P7
+    }
+    sync<AscendC::HardEvent::MTE2_V>();
+    sync<AscendC::HardEvent::MTE3_V>();
+    asc_vf_call<sum_rows<T>>(dim3(tiling.common.simt_width), ub_pointer(ub.out.Get<T>()), ub_pointer(ub.rows.Get<T>()),
+                             ub_pointer(ub.weights.Get<float>()), live.count, tile_bytes / kElementBytes,
+                             bytes / kElementBytes, tiling.expert_scales != 0 ? 1U : 0U);
+    sync<AscendC::HardEvent::V_MTE3>();
+    copy_out((GM_ADDR)tiling.x_out + uint64_t(token) * row_bytes + offset, ub.out.Get<uint8_t>(), bytes);
+}
+
+// All rows of the token are in the window. False: they will not come.
+__aicore__ inline bool wait_rows(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
+                                 const LiveColumns& live) {
+    const uint32_t local_experts = tiling.common.local_experts;
+    for (uint32_t i = 0; i < live.count; ++i) {
+        const uint64_t pair = uint64_t(token) * tiling.common.num_topk + live.column[i];
+        const uint32_t source = static_cast<uint32_t>(load((__gm__ int32_t*)tiling.expert_ids + pair)) / local_experts;
+        Wait wait(ctx, Stage::kReduce, source, ctx.tag);
+        uint64_t seen = 0;
+        while (!ub.flags.all_arrived(received_row(ctx, token, live.column[i]), tiling.blocks, ctx.tag, seen)) {
+            if (is_refused(ctx, tiling) || !wait.go_on(seen)) return false;
+        }
+    }
+    return true;
+}
+
+template <typename T>
+__aicore__ inline void reduce(CoreContext& ctx, const CombineTiling& tiling) {
+    enter_stage(ctx, Stage::kReduce);
+    ReduceBuffers ub;
+    ub.begin(ctx, tiling);
+    __gm__ uint64_t* next = (__gm__ uint64_t*)&ctx.page->next_work.word;
+    uint64_t token = AscendC::AtomicAdd(next, uint64_t(1));
+    while (token < tiling.common.num_tokens) {
+        const LiveColumns live = live_columns(tiling, static_cast<uint32_t>(token));
+        if (!wait_rows(ctx, tiling, ub, static_cast<uint32_t>(token), live)) return;
+        load_weights(tiling, ub, static_cast<uint32_t>(token), live);
+        for (uint32_t block = 0; block < tiling.blocks; block += tiling.reduce_blocks) {
+            sum_tile<T>(ctx, tiling, ub, static_cast<uint32_t>(token), live, block);
+        }
+        token = AscendC::AtomicAdd(next, uint64_t(1));
+    }
+}
+
+}  // namespace ascend_deepep::kernel
+
+#endif  // ASCEND_DEEPEP_COMBINE_REDUCE_H

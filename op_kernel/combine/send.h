@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Send: rows of expand_x back to the (token, column) slots of their sources. Layer: combine. docs/protocol.md, P14 to P16.
+// MTE writes whole blocks straight into the peer's window; URMA stages rows and lets the engine carry them.
+#ifndef ASCEND_DEEPEP_COMBINE_SEND_H
+#define ASCEND_DEEPEP_COMBINE_SEND_H
+
+#include "combine/control.h"
+#include "protocol/urma_queue.h"
+
+namespace ascend_deepep::kernel {
+
+__aicore__ inline WindowRegion combine_half(uint64_t uses) {
+    return uses % kNumHalves == 0 ? WindowRegion::kCombineHalf0 : WindowRegion::kCombineHalf1;
+}
+
+// Rows [begin, end) that local expert `expert` computed for rank `to`.
+struct RowRange {
+    uint32_t begin;
+    uint32_t end;
+};
+
+__aicore__ inline RowRange rows_for(const CombineTiling& tiling, uint32_t expert, uint32_t to) {
+    const uint32_t block = expert * tiling.common.num_ranks + to;
+    __gm__ int32_t* counts = (__gm__ int32_t*)tiling.ep_send_counts;
+    return RowRange{block == 0 ? 0U : static_cast<uint32_t>(load(counts + block - 1)),
+                    static_cast<uint32_t>(load(counts + block))};
+}
+
+__aicore__ inline uint32_t slot_index(const CombineTiling& tiling, uint32_t row) {
+    __gm__ int32_t* triple = (__gm__ int32_t*)tiling.assist_info + uint64_t(row) * kTripleWords;
+    return static_cast<uint32_t>(load(triple + 1)) * tiling.common.num_topk + static_cast<uint32_t>(load(triple + 2));
+}
+
+__aicore__ inline GM_ADDR expert_row(const CombineTiling& tiling, uint32_t row) {
+    return (GM_ADDR)tiling.expand_x + uint64_t(row) * tiling.common.hidden * kElementBytes;
+}
+
+__aicore__ inline void load_row(BlockImages& images, const CombineTiling& tiling, uint32_t row) {
+    images.acquire();
+    images.fill(0, expert_row(tiling, row), tiling.common.hidden * kElementBytes);
+}
+
+// The rows of `to` that are dealt to this core, straight into its window.
+__aicore__ inline void put_rows(CoreContext& ctx, const CombineTiling& tiling, BlockImages& images, uint32_t index,
+                                uint32_t to) {
+    GM_ADDR half = window_of(ctx, to) + region_offset(ctx, combine_half(ctx.uses));
+    for (uint32_t expert = 0; expert < tiling.common.local_experts; ++expert) {
+        const RowRange rows = rows_for(tiling, expert, to);
+        const uint32_t skip = (index + tiling.send.count - rows.begin % tiling.send.count) % tiling.send.count;
+        for (uint32_t row = rows.begin + skip; row < rows.end; row += tiling.send.count) {
+            load_row(images, tiling, row);
+            images.put(half + uint64_t(slot_index(tiling, row)) * ctx.tiling->window.row_slot_bytes);
+        }
+    }
+}
+
+__aicore__ inline void send_mte(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {
+    BlockImages images;
+    images.begin(ctx, tiling.blocks, ctx.tag);
+    for (uint32_t i = 1; i <= ctx.tiling->num_ranks; ++i) {
+        put_rows(ctx, tiling, images, index, (ctx.tiling->rank + i) % ctx.tiling->num_ranks);
+    }
+    images.end(ctx);
+}
+
+__aicore__ inline uint32_t rows_to(const CombineTiling& tiling, uint32_t to) {
+    uint32_t total = 0;
+    for (uint32_t expert = 0; expert < tiling.common.local_experts; ++expert) {
+        const RowRange rows = rows_for(tiling, expert, to);
+        total += rows.end - rows.begin;
+    }
+    return total;
+}
+
+// Where the sending to one peer stands: words of a UB table.
+enum class SendWord : uint32_t { kExpert = 0, kDone = 1, kSent = 2, kTotal = 3, kCount = 4 };
+
+// One row to `peer` by URMA, when its ring and its staging slots allow. True: one was sent.
+__aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, BlockImages& images, WqeWriter& writer,
+                                uint32_t peer, AscendC::LocalTensor<uint32_t> state) {
+    const uint32_t sent = state.GetValue(static_cast<uint32_t>(SendWord::kSent));
+    // Completions come in any order: staging slots are used again only when all WQEs that read them have completed.
+    const bool is_staging_free = sent % kCombineStagingRows != 0 || completed_wqes(ctx, peer) == sent;
+    if (!is_staging_free || free_wqes(ctx, peer, sent) == 0) return false;
+    uint32_t expert = state.GetValue(static_cast<uint32_t>(SendWord::kExpert));
+    uint32_t done = state.GetValue(static_cast<uint32_t>(SendWord::kDone));
+    RowRange rows = rows_for(tiling, expert, peer);
+    while (rows.begin + done >= rows.end) {
+        ++expert;
+        done = 0;
+        rows = rows_for(tiling, expert, peer);
+    }
+    const uint32_t row_bytes = ctx.tiling->window.row_slot_bytes;
+    GM_ADDR staging = ctx.window + region_offset(ctx, WindowRegion::kCombineStaging) +
+                      uint64_t(peer) * kCombineStagingRows * row_bytes;
+    const uint32_t slot = sent % kCombineStagingRows;
+    load_row(images, tiling, rows.begin + done);
+    images.put(staging + uint64_t(slot) * row_bytes);
+    sync<AscendC::HardEvent::MTE3_S>();  // ORDER P15: the row in its staging slot, then its WQE
+    writer.slots().SetValue(0, slot);
+    sync<AscendC::HardEvent::S_V>();
+    const WqeBatch batch{peer, (uint64_t)staging, region_offset(ctx, combine_half(ctx.uses)), row_bytes,
+                         tiling.blocks * kBlockBytes, slot_index(tiling, rows.begin + done), sent, 1};
+    writer.write(ctx, batch);
+    state.SetValue(static_cast<uint32_t>(SendWord::kExpert), expert);
+    state.SetValue(static_cast<uint32_t>(SendWord::kDone), done + 1);
+    state.SetValue(static_cast<uint32_t>(SendWord::kSent), sent + 1);
+    return true;
+}
+
+// Rows to the peers this core owns, one at a time in turn, so that no peer's ring holds up another's.
+__aicore__ inline void send_to_owned(CoreContext& ctx, const CombineTiling& tiling, BlockImages& images, uint32_t index) {
+    constexpr uint32_t kWords = static_cast<uint32_t>(SendWord::kCount);
+    const uint32_t num_queues = owned_peers(ctx.tiling->num_ranks, index, tiling.send.count);
+    AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
+    ctx.pipe->InitBuffer(buffer, static_cast<uint32_t>(align_up((num_queues + 1) * kWords * 4, kUnitBytes)));
+    AscendC::LocalTensor<uint32_t> state = buffer.Get<uint32_t>();
+    for (uint32_t j = 0; j < num_queues; ++j) {
+        for (uint32_t word = 0; word < kWords; ++word) state.SetValue(j * kWords + word, 0U);
+        state.SetValue(j * kWords + static_cast<uint32_t>(SendWord::kTotal),
+                       rows_to(tiling, owned_peer(ctx, index, tiling.send.count, j)));
+    }
+    WqeWriter writer;
+    writer.begin(ctx);
+    Wait wait(ctx, Stage::kSend, ctx.tiling->rank, 0);
+    uint32_t open = kMaxRanks;  // a peer that still gets rows
+    bool has_moved = true;
+    do {
+        if (!has_moved && !wait.go_on_for(open, 0)) return;
+        open = kMaxRanks;
+        has_moved = false;
+        for (uint32_t j = 0; j < num_queues; ++j) {
+            AscendC::LocalTensor<uint32_t> own = state[j * kWords];
+            if (own.GetValue(static_cast<uint32_t>(SendWord::kSent)) ==
+                own.GetValue(static_cast<uint32_t>(SendWord::kTotal))) {
+                continue;
+            }
+            open = owned_peer(ctx, index, tiling.send.count, j);
+            if (send_one(ctx, tiling, images, writer, open, own)) has_moved = true;
+        }
+    } while (open != kMaxRanks);
+}
+
+__aicore__ inline void send_urma(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {
+    BlockImages images;
+    images.begin(ctx, tiling.blocks, ctx.tag);
+    send_to_owned(ctx, tiling, images, index);
+    if (!ctx.has_failed) put_rows(ctx, tiling, images, index, ctx.tiling->rank);
+    images.end(ctx);
+}
+
+__aicore__ inline void send(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {
+    if (!wait_validated(ctx) || !wait_rule_h(ctx, tiling.control)) return;
+    enter_stage(ctx, Stage::kSend);
+    if (tiling.engine == static_cast<uint32_t>(CombineEngine::kUrma)) {
+        send_urma(ctx, tiling, index);
+    } else {
+        send_mte(ctx, tiling, index);
+    }
+    reset_ub(ctx);
+}
+
+// Rings for every row as soon as its WQE is built: the row is in its staging slot by then.
+class RowGate {
+public:
+    __aicore__ inline explicit RowGate(const CombineTiling& tiling) : tiling_(tiling) {}
+    __aicore__ inline uint32_t expected(uint32_t peer) const { return rows_to(tiling_, peer); }
+    __aicore__ inline void refresh() {}
+    __aicore__ inline uint32_t ready(uint32_t, uint32_t, uint32_t built) const { return built; }
+
+private:
+    const CombineTiling& tiling_;
+};
+
+__aicore__ inline void send_doorbell(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {
+    if (!wait_validated(ctx)) return;
+    enter_stage(ctx, Stage::kDoorbell);
+    RowGate gate(tiling);
+    serve_queues(ctx, index, tiling.doorbell.count, gate);
+    reset_ub(ctx);
+}
+
+}  // namespace ascend_deepep::kernel
+
+#endif  // ASCEND_DEEPEP_COMBINE_SEND_H

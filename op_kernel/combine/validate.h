@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Validation before the first row leaves: combine's inputs have passed through the caller's hands. Layer: combine.
+// Triples must be those of a dispatch of this communicator, counts a running sum, ids what dispatch accepts.
+#ifndef ASCEND_DEEPEP_COMBINE_VALIDATE_H
+#define ASCEND_DEEPEP_COMBINE_VALIDATE_H
+
+#include "protocol/leave.h"
+#include "routing/ids.h"
+
+namespace ascend_deepep::kernel {
+
+// Words of the result: the smallest bad block, bad row and bad pair.
+enum class BadWord : uint32_t { kBlock = 0, kRow = 1, kPair = 2, kCount = 3 };
+
+// Blocks are (local expert, source rank) in row order. Within one, rows are of that source and tokens ascend: a token
+// chooses an expert once.
+__simt_vf__ __launch_bounds__(1024) inline void check_triples(__gm__ int32_t* counts, __gm__ int32_t* triples,
+                                                              __ubuf__ uint32_t* bad, uint32_t num_blocks,
+                                                              uint32_t num_ranks, uint32_t max_tokens,
+                                                              uint32_t num_topk, uint32_t capacity_rows) {
+    if (threadIdx.x < static_cast<uint32_t>(BadWord::kCount)) bad[threadIdx.x] = kNoBadPair;
+    asc_syncthreads();
+    for (uint32_t block = threadIdx.x; block < num_blocks; block += blockDim.x) {
+        const int32_t begin = block == 0 ? 0 : asc_ldcg(counts + block - 1);
+        const int32_t end = asc_ldcg(counts + block);
+        if (begin < 0 || begin > end || end > static_cast<int32_t>(capacity_rows)) {
+            asc_atomic_min(bad + static_cast<uint32_t>(BadWord::kBlock), block);
+            continue;
+        }
+        int32_t before = -1;
+        for (int32_t row = begin; row < end; ++row) {
+            __gm__ int32_t* triple = triples + uint64_t(row) * kTripleWords;
+            const int32_t token = asc_ldcg(triple + 1);
+            const bool is_good = asc_ldcg(triple) == static_cast<int32_t>(block % num_ranks) && token > before &&
+                                 token < static_cast<int32_t>(max_tokens) &&
+                                 static_cast<uint32_t>(asc_ldcg(triple + 2)) < num_topk;
+            if (!is_good) asc_atomic_min(bad + static_cast<uint32_t>(BadWord::kRow), static_cast<uint32_t>(row));
+            before = token;
+        }
+    }
+}
+
+__simt_vf__ __launch_bounds__(1024) inline void check_ids(__gm__ int32_t* expert_ids, __ubuf__ uint32_t* bad,
+                                                          uint32_t num_tokens, uint32_t num_topk,
+                                                          uint32_t num_experts) {
+    int32_t row[kMaxTopk];
+    for (uint32_t token = threadIdx.x; token < num_tokens; token += blockDim.x) {
+        const uint32_t pair = load_ids(expert_ids, token, num_topk, num_experts, row);
+        if (pair != kNoBadPair) asc_atomic_min(bad + static_cast<uint32_t>(BadWord::kPair), pair);
+    }
+}
+
+__aicore__ inline Refusal refuse(const CommonTiling& tiling, Code code, Field field, uint32_t token, int64_t got,
+                                 int64_t limit) {
+    return Refusal{code, field, token, 0, got, limit, tiling.rank, 0};
+}
+
+// The trailer says which dispatch the triples belong to: it completes the call signature.
+__aicore__ inline Refusal check_trailer(CoreContext& ctx, const CombineTiling& tiling) {
+    if (tiling.capacity_rows == 0) return Refusal{};
+    AssistTrailer trailer;
+    load_struct(&trailer, (GM_ADDR)tiling.assist_info + tiling.assist_trailer_offset * sizeof(int32_t));
+    const uint64_t sequence = trailer.sequence_low | (uint64_t(trailer.sequence_high) << 32);
+    const uint64_t tag = trailer.tag_low | (uint64_t(trailer.tag_high) << 32);
+    const bool is_ours = trailer.magic == kAssistMagic && sequence < ctx.sequence &&
+                         tag == make_tag(load(&ctx.page->state.tag_base), sequence);
+    if (!is_ours) return refuse(tiling.common, Code::kForeignTriples, Field::kAssistInfo, 0, 0, 0);
+    const uint32_t blocks = tiling.common.num_ranks * tiling.common.local_experts;
+    const int32_t total = load((__gm__ int32_t*)tiling.ep_send_counts + blocks - 1);
+    if (total != static_cast<int32_t>(trailer.num_rows)) {
+        return refuse(tiling.common, Code::kBadCounts, Field::kEpSendCounts, blocks - 1, total, trailer.num_rows);
+    }
+    ctx.signature.dispatch_low = trailer.sequence_low;
+    ctx.signature.dispatch_high = trailer.sequence_high;
+    return Refusal{};
+}
+
+// Which word of a bad triple is to blame; the source rank when it is the triple's place that is wrong.
+__aicore__ inline Refusal triple_refusal(const CoreContext& ctx, const CombineTiling& tiling, uint32_t row) {
+    const CommonTiling& common = tiling.common;
+    __gm__ int32_t* triple = (__gm__ int32_t*)tiling.assist_info + uint64_t(row) * kTripleWords;
+    const uint32_t limits[kTripleWords] = {common.num_ranks, ctx.signature.max_tokens, common.num_topk};
+    uint32_t word = 0;
+    for (uint32_t i = 0; i < kTripleWords; ++i) {
+        if (static_cast<uint32_t>(load(triple + i)) >= limits[i]) word = i;
+    }
+    Refusal refusal = refuse(common, Code::kBadTriple, Field::kAssistInfo, row, load(triple + word), limits[word]);
+    refusal.column = word;
+    return refusal;
+}
+
+// The first thing wrong with this rank's inputs, or code kOk.
+__aicore__ inline Refusal validate(CoreContext& ctx, const CombineTiling& tiling) {
+    const CommonTiling& common = tiling.common;
+    const Refusal trailer = check_trailer(ctx, tiling);
+    if (trailer.code != Code::kOk) return trailer;
+    const uint32_t blocks = common.num_ranks * common.local_experts;
+    AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
+    ctx.pipe->InitBuffer(buffer, kUnitBytes);
+    AscendC::LocalTensor<uint32_t> bad = buffer.Get<uint32_t>();
+    asc_vf_call<check_triples>(dim3(common.simt_width), (__gm__ int32_t*)tiling.ep_send_counts,
+                               (__gm__ int32_t*)tiling.assist_info, ub_pointer(bad), blocks, common.num_ranks,
+                               ctx.signature.max_tokens, common.num_topk, tiling.capacity_rows);
+    asc_vf_call<check_ids>(dim3(common.simt_width), (__gm__ int32_t*)tiling.expert_ids, ub_pointer(bad),
+                           common.num_tokens, common.num_topk, common.num_experts);
+    sync<AscendC::HardEvent::V_S>();
+    const uint32_t block = bad.GetValue(static_cast<uint32_t>(BadWord::kBlock));
+    const uint32_t row = bad.GetValue(static_cast<uint32_t>(BadWord::kRow));
+    const uint32_t pair = bad.GetValue(static_cast<uint32_t>(BadWord::kPair));
+    reset_ub(ctx);
+    if (block != kNoBadPair) {
+        return refuse(common, Code::kBadCounts, Field::kEpSendCounts, block,
+                      load((__gm__ int32_t*)tiling.ep_send_counts + block), tiling.capacity_rows);
+    }
+    if (row != kNoBadPair) return triple_refusal(ctx, tiling, row);
+    return ids_refusal(common, tiling.expert_ids, pair);
+}
+
+}  // namespace ascend_deepep::kernel
+
+#endif  // ASCEND_DEEPEP_COMBINE_VALIDATE_H

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one control message of an operation and peer, and the call signature it carries. Layer: contract.
+// docs/protocol.md, "Control messages".
+#ifndef ASCEND_DEEPEP_CONTRACT_CONTROL_MESSAGE_H
+#define ASCEND_DEEPEP_CONTRACT_CONTROL_MESSAGE_H
+
+#include "contract/block.h"
+#include "contract/status.h"
+
+namespace ascend_deepep {
+
+enum class OperationKind : uint32_t { kDispatch = 1, kCombine = 2 };
+constexpr uint32_t kNumKinds = 2;
+constexpr uint32_t kind_index(OperationKind kind) { return static_cast<uint32_t>(kind) - 1; }
+
+enum class Dtype : uint32_t { kBf16 = 1, kFp16 = 2, kFp32, kInt32, kInt64, kInt16, kInt8, kUint8, kBool, kFp64, kOther };
+
+// What all ranks must agree on in one call. Compared field by field, so that a difference can be named.
+struct CallSignature {
+    uint32_t kind;
+    uint32_t hidden;
+    uint32_t num_topk;
+    uint32_t num_experts;
+    uint32_t shared_expert_num;
+    uint32_t quant_mode;
+    uint32_t x_dtype;
+    uint32_t out_dtype;
+    uint32_t max_tokens;  // M: global_bs / ep_world_size, or the number of tokens with global_bs = 0
+    uint32_t layout_abi;
+    uint32_t dispatch_low;  // combine: sequence number of its dispatch
+    uint32_t dispatch_high;
+};
+static_assert(sizeof(CallSignature) == 48, "wire struct");
+constexpr uint32_t kSignatureWords = sizeof(CallSignature) / sizeof(uint32_t);
+
+// Which field a difference in word `word` of the signature is.
+constexpr Field signature_field(uint32_t word) {
+    constexpr Field kFields[kSignatureWords] = {Field::kKind,      Field::kHidden,          Field::kNumTopk,
+                                                Field::kMoeExpertNum, Field::kSharedExpertNum, Field::kQuantMode,
+                                                Field::kXDtype,    Field::kOutDtype,        Field::kNumTokens,
+                                                Field::kLayoutAbi, Field::kDispatchNumber,  Field::kDispatchNumber};
+    return kFields[word];
+}
+
+// Followed by `rows per local expert of the receiver` (u32 each), zero for combine and for a refusal.
+struct ControlHeader {
+    uint64_t tag;
+    uint32_t num_tokens;
+    uint32_t num_copies;  // token copies this rank sends the receiver
+    CallSignature signature;
+    uint64_t consumed[kNumKinds];  // by kind: uses of its halves that the sender has finished reading
+    Refusal refusal;  // code kOk: none
+    uint64_t reserved;
+};
+static_assert(sizeof(ControlHeader) == 128, "wire struct");
+
+// Slots of the control ring of one source: an operation's message may be overwritten four operations later.
+constexpr uint32_t kControlSlots = 4;
+
+constexpr uint32_t control_blocks(uint32_t local_experts) {
+    return blocks_for(sizeof(ControlHeader) + uint64_t(local_experts) * sizeof(uint32_t));
+}
+
+static_assert(sizeof(ErrorRecord) <= kBlockDataBytes, "an abort message is one block");
+
+}  // namespace ascend_deepep
+
+#endif  // ASCEND_DEEPEP_CONTRACT_CONTROL_MESSAGE_H

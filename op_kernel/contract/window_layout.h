@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The window (peer-visible) and the workspace (local) as tables of regions. Layer: contract.
+// Both depend on the communicator's limits only, which are equal on all ranks; never on a call or a batch.
+#ifndef ASCEND_DEEPEP_CONTRACT_WINDOW_LAYOUT_H
+#define ASCEND_DEEPEP_CONTRACT_WINDOW_LAYOUT_H
+
+#include "contract/control_page.h"
+#include "contract/token_layout.h"
+
+namespace ascend_deepep {
+
+// The maxima of a communicator.
+struct CommunicatorLimits {
+    uint32_t num_ranks;
+    uint32_t max_tokens;
+    uint32_t hidden;
+    uint32_t num_topk;
+    uint32_t num_experts;
+    uint32_t shared_expert_num;
+};
+
+constexpr uint32_t local_experts(const CommunicatorLimits& limits) { return limits.num_experts / limits.num_ranks; }
+constexpr uint32_t num_columns(const CommunicatorLimits& limits) { return limits.num_topk + limits.shared_expert_num; }
+
+struct Region {
+    uint64_t offset;
+    uint64_t bytes;
+};
+
+// Regions of a window. Order is address order.
+enum class WindowRegion : uint32_t {
+    kControlPage = 0,  // ControlPage
+    kControlRing,      // [source][slot] control messages
+    kAbort,            // [source] one abort block
+    kSendBuffer,       // [token] staged copies, the source of URMA writes
+    kDispatchHalf0,    // [source][n] token copies received
+    kDispatchHalf1,
+    kCombineHalf0,     // [token][column] rows received
+    kCombineHalf1,
+    kCombineStaging,   // [peer][kCombineStagingRows] rows on their way out (URMA combine)
+    kCount
+};
+constexpr uint32_t kNumWindowRegions = static_cast<uint32_t>(WindowRegion::kCount);
+constexpr uint32_t kCombineStagingRows = 4;
+constexpr uint32_t kNumHalves = 2;
+
+struct WindowLayout {
+    Region regions[kNumWindowRegions];
+    uint64_t total_bytes;
+    uint32_t control_blocks;      // blocks of one control message
+    uint32_t token_slot_bytes;    // stride of a token copy
+    uint32_t row_slot_bytes;      // stride of a combine row
+    uint32_t reserved;
+};
+
+constexpr uint64_t window_region_bytes(const CommunicatorLimits& limits, WindowRegion region) {
+    const uint64_t ranks = limits.num_ranks;
+    const uint64_t token_slot = token_layout(limits.hidden, num_columns(limits)).slot_bytes;
+    const uint64_t row_slot = row_slot_bytes(limits.hidden);
+    switch (region) {
+        case WindowRegion::kControlPage: return kControlPageBytes;
+        case WindowRegion::kControlRing:
+            return ranks * kControlSlots * control_blocks(local_experts(limits)) * kBlockBytes;
+        case WindowRegion::kAbort: return ranks * kBlockBytes;
+        case WindowRegion::kSendBuffer: return limits.max_tokens * token_slot;
+        case WindowRegion::kDispatchHalf0:
+        case WindowRegion::kDispatchHalf1: return ranks * limits.max_tokens * token_slot;
+        case WindowRegion::kCombineHalf0:
+        case WindowRegion::kCombineHalf1: return uint64_t(limits.max_tokens) * num_columns(limits) * row_slot;
+        case WindowRegion::kCombineStaging: return ranks * kCombineStagingRows * row_slot;
+        case WindowRegion::kCount: break;
+    }
+    return 0;
+}
+
+constexpr WindowLayout window_layout(const CommunicatorLimits& limits) {
+    WindowLayout layout{};
+    uint64_t offset = 0;
+    for (uint32_t i = 0; i < kNumWindowRegions; ++i) {
+        const uint64_t bytes = window_region_bytes(limits, static_cast<WindowRegion>(i));
+        layout.regions[i] = Region{offset, bytes};
+        offset = align_up(offset + bytes, kPageBytes);
+    }
+    layout.total_bytes = offset;
+    layout.control_blocks = control_blocks(local_experts(limits));
+    layout.token_slot_bytes = token_layout(limits.hidden, num_columns(limits)).slot_bytes;
+    layout.row_slot_bytes = row_slot_bytes(limits.hidden);
+    return layout;
+}
+
+// Regions of the workspace: data that local flags publish, nothing else.
+enum class WorkspaceRegion : uint32_t {
+    kHeaders = 0,   // [token] header_bytes: the routing table, in wire format
+    kDestinations,  // [rank][max_tokens] u32: tokens that go to the rank, ascending
+    kNumCopies,     // [rank] u32
+    kExpertRows,    // [expert] u32: (token, column) pairs per expert
+    kRefusals,      // [1 + core] Refusal at a 64 B stride: own of the routing or validating core, then peers' as seen
+    kRecvRows,      // [source][local expert] u32, from control messages
+    kRecvInfo,      // [source] {u32 copies, u32 tokens}
+    kBlockBase,     // [local expert][source] u32, exclusive prefix of rows
+    kCount
+};
+constexpr uint32_t kNumWorkspaceRegions = static_cast<uint32_t>(WorkspaceRegion::kCount);
+constexpr uint64_t kWorkspaceAlign = 512;
+constexpr uint64_t kRefusalStride = 64;
+
+struct WorkspaceLayout {
+    Region regions[kNumWorkspaceRegions];
+    uint64_t total_bytes;
+    uint32_t header_bytes;
+    uint32_t reserved;
+};
+
+constexpr uint64_t workspace_region_bytes(const CommunicatorLimits& limits, WorkspaceRegion region) {
+    const uint64_t ranks = limits.num_ranks;
+    const uint64_t word = sizeof(uint32_t);
+    switch (region) {
+        case WorkspaceRegion::kHeaders:
+            return uint64_t(limits.max_tokens) * token_layout(limits.hidden, num_columns(limits)).header_bytes;
+        case WorkspaceRegion::kDestinations: return ranks * limits.max_tokens * word;
+        case WorkspaceRegion::kNumCopies: return ranks * word;
+        case WorkspaceRegion::kExpertRows: return limits.num_experts * word;
+        case WorkspaceRegion::kRefusals: return (1 + kMaxCores) * kRefusalStride;
+        case WorkspaceRegion::kRecvRows:
+        case WorkspaceRegion::kBlockBase: return ranks * local_experts(limits) * word;
+        case WorkspaceRegion::kRecvInfo: return ranks * 2 * word;
+        case WorkspaceRegion::kCount: break;
+    }
+    return 0;
+}
+
+constexpr WorkspaceLayout workspace_layout(const CommunicatorLimits& limits) {
+    WorkspaceLayout layout{};
+    uint64_t offset = 0;
+    for (uint32_t i = 0; i < kNumWorkspaceRegions; ++i) {
+        const uint64_t bytes = workspace_region_bytes(limits, static_cast<WorkspaceRegion>(i));
+        layout.regions[i] = Region{offset, bytes};
+        // One unit of slack behind each region: copies of whole 32 B units may read past a region's last word.
+        offset = align_up(offset + bytes + kUnitBytes, kWorkspaceAlign);
+    }
+    layout.total_bytes = offset;
+    layout.header_bytes = token_layout(limits.hidden, num_columns(limits)).header_bytes;
+    return layout;
+}
+
+}  // namespace ascend_deepep
+
+#endif  // ASCEND_DEEPEP_CONTRACT_WINDOW_LAYOUT_H

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Doorbell: rings for WQEs whose tokens are staged, and counts completions until the send buffer is free again.
+// Layer: dispatch. docs/protocol.md, P4, P5, I5.
+#ifndef ASCEND_DEEPEP_DISPATCH_DOORBELL_H
+#define ASCEND_DEEPEP_DISPATCH_DOORBELL_H
+
+#include "dispatch/wqe_builder.h"
+
+namespace ascend_deepep::kernel {
+
+// WQEs of a queue carry ascending tokens: those below the staged frontier may be rung.
+class StagedGate {
+public:
+    __aicore__ inline StagedGate(CoreContext& ctx, const DispatchTiling& tiling, uint32_t num_queues)
+        : ctx_(ctx), tiling_(tiling), frontier_(0) {
+        ctx.pipe->InitBuffer(buffer_, static_cast<uint32_t>(align_up((num_queues + 1) * sizeof(uint32_t), kUnitBytes)));
+        for (uint32_t j = 0; j < num_queues; ++j) buffer_.Get<uint32_t>().SetValue(j, 0U);
+    }
+
+    __aicore__ inline uint32_t expected(uint32_t peer) const { return copies_to(ctx_, peer); }
+
+    __aicore__ inline void refresh() {
+        if (frontier_ < tiling_.common.num_tokens) frontier_ = staged_frontier(ctx_, tiling_);
+    }
+
+    __aicore__ inline uint32_t ready(uint32_t peer, uint32_t j, uint32_t built) {
+        if (frontier_ == tiling_.common.num_tokens) return built;
+        AscendC::LocalTensor<uint32_t> cursors = buffer_.Get<uint32_t>();
+        uint32_t cursor = cursors.GetValue(j);
+        __gm__ uint32_t* tokens = destinations_of(ctx_, peer);
+        while (cursor < built && load(tokens + cursor) < frontier_) ++cursor;
+        cursors.SetValue(j, cursor);
+        return cursor;
+    }
+
+private:
+    CoreContext& ctx_;
+    const DispatchTiling& tiling_;
+    uint32_t frontier_;
+    AscendC::TBuf<AscendC::TPosition::VECCALC> buffer_;
+};
+
+__aicore__ inline void doorbell(CoreContext& ctx, const DispatchTiling& tiling, uint32_t index) {
+    if (!wait_route(ctx)) return;
+    enter_stage(ctx, Stage::kDoorbell);
+    StagedGate gate(ctx, tiling, owned_peers(ctx.tiling->num_ranks, index, tiling.doorbell.count));
+    serve_queues(ctx, index, tiling.doorbell.count, gate);
+    reset_ub(ctx);
+}
+
+}  // namespace ascend_deepep::kernel
+
+#endif  // ASCEND_DEEPEP_DISPATCH_DOORBELL_H

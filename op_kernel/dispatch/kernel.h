@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// dispatch_v2, one core: which roles it plays, in which order. Layer: dispatch. docs/protocol.md, "Roles of dispatch".
+#ifndef ASCEND_DEEPEP_DISPATCH_KERNEL_H
+#define ASCEND_DEEPEP_DISPATCH_KERNEL_H
+
+#include "dispatch/collect.h"
+#include "dispatch/doorbell.h"
+
+namespace ascend_deepep::kernel {
+
+// Counts say nothing after a refusal or a failure.
+__aicore__ inline void zero_counts(CoreContext& ctx, const DispatchTiling& tiling) {
+    if (tiling.ep_recv_counts == 0) return;
+    const uint32_t blocks = tiling.common.num_ranks * tiling.common.local_experts;
+    for (uint32_t i = 0; i < blocks; ++i) store((__gm__ int32_t*)tiling.ep_recv_counts + i, int32_t(0));
+    for (uint32_t i = 0; i < tiling.common.local_experts; ++i) {
+        store((__gm__ int64_t*)tiling.expert_token_nums + i, int64_t(0));
+    }
+    reset_ub(ctx);
+}
+
+__aicore__ inline void write_trailer(const CoreContext& ctx, const DispatchTiling& tiling, uint32_t num_rows) {
+    if (tiling.assist_trailer_offset == 0) return;
+    AssistTrailer trailer{};
+    trailer.magic = kAssistMagic;
+    trailer.num_rows = num_rows;
+    trailer.tag_low = static_cast<uint32_t>(ctx.tag);
+    trailer.tag_high = static_cast<uint32_t>(ctx.tag >> 32);
+    trailer.sequence_low = static_cast<uint32_t>(ctx.sequence);
+    trailer.sequence_high = static_cast<uint32_t>(ctx.sequence >> 32);
+    store_struct((GM_ADDR)tiling.assist_info + tiling.assist_trailer_offset * sizeof(int32_t), trailer);
+}
+
+// The last core: rule H's numbers, outputs of the whole, outcome.
+__aicore__ inline void close_dispatch(CoreContext& ctx, const DispatchTiling& tiling) {
+    const Refusal refusal = final_refusal(ctx, 1 + tiling.cumsum.count);
+    const bool has_failed = load((__gm__ uint64_t*)&ctx.page->abort_word.word) != 0;
+    uint32_t num_rows = 0;
+    if (has_failed || refusal.code != Code::kOk) {
+        zero_counts(ctx, tiling);
+    } else {
+        const uint32_t blocks = tiling.common.num_ranks * tiling.common.local_experts;
+        num_rows = static_cast<uint32_t>(load((__gm__ int32_t*)tiling.ep_recv_counts + blocks - 1));
+        write_trailer(ctx, tiling, num_rows);
+    }
+    if (!has_failed) keep_min_consumed(ctx, tiling.cumsum);
+    close_operation(ctx, refusal, num_rows);
+}
+
+__aicore__ inline void run_dispatch(GM_ADDR tiling_address) {
+    AscendC::TPipe pipe;
+    DispatchTiling tiling;
+    load_struct(&tiling, tiling_address);
+    CoreContext ctx;
+    enter_operation(ctx, tiling.common, OperationKind::kDispatch, &pipe);
+    const uint32_t cumsum_index = index_in(ctx, tiling.cumsum);
+    if (tiling.common.is_refused == 0) {
+        if (ctx.core == 0) route(ctx, tiling);
+        const uint32_t stage_index = index_in(ctx, tiling.stage);
+        if (stage_index < tiling.stage.count) stage(ctx, tiling, stage_index);
+        const uint32_t builder_index = index_in(ctx, tiling.wqe_builder);
+        if (builder_index < tiling.wqe_builder.count) wqe_builder(ctx, tiling, builder_index);
+        const uint32_t doorbell_index = index_in(ctx, tiling.doorbell);
+        if (doorbell_index < tiling.doorbell.count) doorbell(ctx, tiling, doorbell_index);
+        if (cumsum_index < tiling.cumsum.count) cumsum(ctx, tiling, cumsum_index);
+        reset_ub(ctx);
+        if (!ctx.has_failed) collect(ctx, tiling);
+    } else if (cumsum_index < tiling.cumsum.count) {
+        cumsum(ctx, tiling, cumsum_index);
+    }
+    if (arrive(ctx)) close_dispatch(ctx, tiling);
+    AscendC::PipeBarrier<PIPE_ALL>();
+}
+
+}  // namespace ascend_deepep::kernel
+
+#endif  // ASCEND_DEEPEP_DISPATCH_KERNEL_H

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The end of an operation: every core arrives once, on every path; the last one closes it. Layer: protocol.
+// docs/protocol.md, P11 and P12.
+#ifndef ASCEND_DEEPEP_PROTOCOL_LEAVE_H
+#define ASCEND_DEEPEP_PROTOCOL_LEAVE_H
+
+#include "protocol/wait.h"
+
+namespace ascend_deepep::kernel {
+
+// Drains the core, books its times and arrives. True on the last core: it closes the operation.
+__aicore__ inline bool arrive(CoreContext& ctx) {
+    enter_stage(ctx, Stage::kExit);
+    for (uint32_t stage = 0; stage < kNumStages; ++stage) {
+        store(&ctx.page->times[ctx.core].cycles[stage], ctx.stage_cycles[stage]);
+    }
+    AscendC::PipeBarrier<PIPE_ALL>();  // ORDER P11: everything this core wrote, then its arrival
+    const uint64_t before = AscendC::AtomicAdd((__gm__ uint64_t*)&ctx.page->arrivals.word, uint64_t(1));
+    return before + 1 == ctx.tiling->num_cores;
+}
+
+// The refusal that the operation ends with: this rank's own, else the first one that a cumsum core found.
+__aicore__ inline Refusal final_refusal(const CoreContext& ctx, uint32_t num_cells) {
+    Refusal refusal;
+    for (uint32_t i = 0; i < num_cells; ++i) {
+        load_struct(&refusal, refusal_cell(ctx, i));
+        if (refusal.code != Code::kOk) break;
+    }
+    return refusal;
+}
+
+__aicore__ inline void save_refusal(const CoreContext& ctx, uint32_t cell, const Refusal& refusal) {
+    store_struct(refusal_cell(ctx, cell), refusal);
+}
+
+// Writes the outcome and hands the control page to the next operation. Last core only.
+__aicore__ inline void close_operation(CoreContext& ctx, const Refusal& refusal, uint32_t num_rows) {
+    __gm__ OperationState* state = &ctx.page->state;
+    OperationOutcome outcome{};
+    outcome.sequence = ctx.sequence;
+    const uint64_t abort_word = load((__gm__ uint64_t*)&ctx.page->abort_word.word);
+    outcome.code = abort_word != 0 ? static_cast<Code>(abort_word >> 32) : refusal.code;
+    outcome.refusal = refusal;
+    outcome.num_rows = num_rows;
+    store_struct((GM_ADDR)&ctx.page->outcome, outcome);
+    if (abort_word != 0) store(&state->is_broken, uint64_t(1));
+    // I7: a refused operation is no use of a half, on any rank.
+    if (outcome.code == Code::kOk) store(&state->uses[kind_index(ctx.kind)], ctx.uses + 1);
+    store(&ctx.page->next_work.word, uint64_t(0));
+    store(&ctx.page->arrivals.word, uint64_t(0));
+    store(&state->sequence, ctx.sequence + 1);  // ORDER P12: outcome, then the next sequence number
+}
+
+}  // namespace ascend_deepep::kernel
+
+#endif  // ASCEND_DEEPEP_PROTOCOL_LEAVE_H

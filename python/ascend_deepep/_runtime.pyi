@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+# The compiled module (framework/binding): types for checkers and readers. Layer: Python. Errors come out of it as the
+# classes of ascend_deepep.errors.
+from collections.abc import Callable
+from typing import TypedDict
+
+LAYOUT_ABI: int
+
+class CountersDict(TypedDict):
+    copies: int
+    rows: int
+    bytes_put_dispatch: int
+    bytes_put_combine: int
+    bytes_put_control: int
+    wqes_dispatch: int
+    wqes_combine: int
+    doorbells_dispatch: int
+    doorbells_combine: int
+    operations: int
+    role_ns: dict[str, int]
+
+class RegionDict(TypedDict):
+    offset: int
+    bytes: int
+
+class WindowLayoutDict(TypedDict):
+    regions: dict[str, RegionDict]
+    total_bytes: int
+    control_blocks: int
+    token_slot_bytes: int
+    row_slot_bytes: int
+    workspace_bytes: int
+
+def limits() -> dict[str, int]: ...
+def default_cores() -> int: ...
+def target() -> str: ...
+def required_window_bytes(
+    num_ranks: int, max_tokens: int, hidden: int, num_topk: int, num_experts: int, shared_expert_num: int = 0
+) -> int: ...
+def window_layout(
+    num_ranks: int, max_tokens: int, hidden: int, num_topk: int, num_experts: int, shared_expert_num: int = 0
+) -> WindowLayoutDict: ...
+def communicator_names() -> list[str]: ...
+def fault_names() -> list[str]: ...
+
+class Communicator:
+    def __init__(
+        self,
+        *,
+        name: str,
+        rank: int,
+        num_ranks: int,
+        max_tokens: int,
+        hidden: int,
+        num_topk: int,
+        num_experts: int,
+        shared_expert_num: int = 0,
+        num_cores: int = 0,
+        timeout_ms: int = 0,
+        window_bytes: int = 0,
+        queue_depth: int = 0,
+        combine_engine: str = "mte",
+        policy: str = "",
+        all_gather: Callable[[bytes], list[bytes]],
+        first_tag_low: int = 0,
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def num_ranks(self) -> int: ...
+    @property
+    def num_cores(self) -> int: ...
+    @property
+    def timeout_ms(self) -> int: ...
+    @property
+    def queue_depth(self) -> int: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def window_bytes(self) -> int: ...
+    @property
+    def layout(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    def check(self) -> None: ...
+    def close(self) -> None: ...
+    def counters(self) -> CountersDict: ...
+    def set_fault(self, name: str, seed: int, events: int = 1) -> None: ...
+    def clear_fault(self) -> None: ...
+    def fault_fired(self) -> bool: ...

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands, and the one place where errors become lines and exit codes. Layer: Python."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from ascend_deepep.cli.demo import demo
+from ascend_deepep.cli.doctor import doctor
+from ascend_deepep.demo.options import UsageError
+from ascend_deepep.errors import DeepEPError
+from ascend_deepep.testing import RankErrors
+
+app = typer.Typer(
+    help="MoE expert-parallel dispatch and combine for Ascend 950, run by the kernels themselves on the host twin.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.command()(doctor)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in words
+    try:
+        if not words:
+            app(["--help"], prog_name="ascend-deepep", standalone_mode=False)
+            return 2
+        result = app(words, prog_name="ascend-deepep", standalone_mode=False)
+    except UsageError as error:
+        return _fail(as_json, 2, error.kind, str(error))
+    except DeepEPError as error:
+        from ascend_deepep.demo.rank import describe_error
+
+        return _fail(as_json, 1, type(error).__name__, str(error), describe_error(error))
+    except RankErrors as error:
+        return _fail(as_json, 1, "RankErrors", str(error))
+    except ImportError as error:
+        return _fail(as_json, 1, "ImportError", f"the package is not complete: {error}")
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail(as_json, 1, "Interrupted", "interrupted")
+    except Exception as error:
+        # What typer raises for a wrong command line; its class lives in a different module from release to release.
+        format_message = getattr(error, "format_message", None)
+        if format_message is None:
+            raise
+        return _fail(as_json, 2, "UsageError", " ".join(str(format_message()).split()))
+    return result if isinstance(result, int) else 0
+
+
+def _fail(as_json: bool, code: int, kind: str, message: str, more: dict[str, object] | None = None) -> int:
+    if as_json:
+        print(json.dumps({"error": {**(more or {}), "kind": kind, "message": message}}))
+    else:
+        print(f"{kind}: {message}", file=sys.stderr)
+    return code

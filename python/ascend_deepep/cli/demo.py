@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ascend-deepep demo`. Layer: Python: options, progress bar and exit code; the work is in ascend_deepep.demo."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ascend_deepep.demo.options import DTYPES, ENGINES, FAULTS, PAYLOADS, ROUTINGS, Options, UsageError
+
+_DEFAULT_RANKS = 8
+_DEFAULT_TOKENS = 32
+_DEFAULT_HIDDEN = 7168
+_VARY_HIDDEN = 256  # many small rounds
+_FAULT_TIMEOUT_MS = 3000
+
+
+def demo(
+    ranks: Annotated[int | None, typer.Option(help=f"Ranks, a process each. (default: {_DEFAULT_RANKS})")] = None,
+    tokens: Annotated[int | None, typer.Option(help=f"Tokens per rank. (default: {_DEFAULT_TOKENS})")] = None,
+    tokens_per_rank: Annotated[
+        str | None, typer.Option(metavar="A,B,..", help="Tokens of each rank, instead of --ranks and --tokens.")
+    ] = None,
+    hidden: Annotated[
+        int | None, typer.Option(help=f"Hidden size. (default: {_DEFAULT_HIDDEN}; with --vary {_VARY_HIDDEN})")
+    ] = None,
+    topk: Annotated[int, typer.Option(help="Experts that a token chooses.")] = 8,
+    experts: Annotated[int, typer.Option(help="Experts of all ranks together.")] = 256,
+    cores: Annotated[int | None, typer.Option(help="Cores of a kernel. (default: the target's own number)")] = None,
+    iters: Annotated[int, typer.Option(help="Rounds of dispatch, experts, combine.")] = 1,
+    dtype: Annotated[str, typer.Option(metavar="|".join(DTYPES), help="Type of hidden states.")] = "bf16",
+    routing: Annotated[str, typer.Option(metavar="|".join(ROUTINGS), help="How tokens choose experts.")] = "gate",
+    combine_engine: Annotated[
+        str, typer.Option(metavar="|".join(ENGINES), help="How combine brings rows back.")
+    ] = "mte",
+    payload: Annotated[
+        str, typer.Option(metavar="|".join(PAYLOADS), help="Text and SwiGLU experts, or rows that name their place.")
+    ] = "text",
+    seed: Annotated[int, typer.Option(help="Everything random follows from it.")] = 0,
+    vary: Annotated[bool, typer.Option("--vary", help="Other tokens, 0 to --tokens a rank, in every round.")] = False,
+    communicators: Annotated[
+        int, typer.Option(help="Communicators used in turn; from 2 on there is one more over half of the ranks.")
+    ] = 1,
+    timeout_ms: Annotated[int | None, typer.Option(help="Longest wait of an operation.")] = None,
+    kill: Annotated[
+        str | None, typer.Option(metavar="RANK@ITER", help="Kill a rank's process before an iteration (from 0).")
+    ] = None,
+    fault: Annotated[
+        str | None, typer.Option(metavar="|".join(FAULTS), help="One fault of the fabric, placed by --seed.")
+    ] = None,
+    sweep: Annotated[bool, typer.Option("--sweep", help="A covering array of all shapes, and the largest.")] = False,
+    cases: Annotated[int | None, typer.Option(help="With --sweep: only this many of the cases, spread out.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
+) -> int:
+    """Run a mixture-of-experts layer over N ranks and compare every bit with the oracle."""
+    if sweep:
+        return _sweep(cases, as_json)
+    if cases is not None:
+        raise UsageError("--cases goes with --sweep")
+    options = Options(
+        tokens=_tokens(ranks, tokens, tokens_per_rank),
+        hidden=hidden if hidden is not None else _VARY_HIDDEN if vary else _DEFAULT_HIDDEN,
+        num_topk=topk,
+        num_experts=experts,
+        num_cores=cores,
+        iters=iters,
+        dtype=_one_of("--dtype", dtype, DTYPES),
+        routing=_one_of("--routing", routing, ROUTINGS),
+        combine_engine=_one_of("--combine-engine", combine_engine, ENGINES),
+        payload=_one_of("--payload", payload, PAYLOADS),
+        seed=seed,
+        vary=vary,
+        communicators=communicators,
+        timeout_ms=_FAULT_TIMEOUT_MS if timeout_ms is None and fault else timeout_ms,
+        kill=_kill(kill),
+        fault=None if fault is None else _one_of("--fault", fault, FAULTS),
+    )
+    options.check()
+    return _run(options, as_json)
+
+
+def _run(options: Options, as_json: bool) -> int:
+    from ascend_deepep.demo.report import print_result, to_json
+    from ascend_deepep.demo.runner import run_demo
+    from ascend_deepep.testing import Pool
+
+    with Pool() as pool, _progress("rounds", options.iters) as advance:
+        result = run_demo(options, pool, advance)
+    if as_json:
+        print(json.dumps(to_json(result)))
+    else:
+        # A pipe has no width of its own; rich would cut the table to 80 columns.
+        print_result(result, Console(width=None if sys.stdout.isatty() else 120))
+    return 0 if result.exact else 1
+
+
+def _sweep(count: int | None, as_json: bool) -> int:
+    from ascend_deepep.demo.sweep import cases, largest, run_sweep
+    from ascend_deepep.testing import Pool
+
+    options = [*cases(), largest()]
+    if count is not None:
+        if not 1 <= count <= len(options):
+            raise UsageError(f"--cases {count} is outside [1, {len(options)}]")
+        options = [options[index * len(options) // count] for index in range(count)]
+    with Pool() as pool, _progress("cases", len(options)) as advance:
+        result = run_sweep(options, pool, advance)
+    for command, finding in result.failed:
+        print(f"{finding}\n  {command}", file=sys.stderr)
+    for refusal in result.refused:
+        print(f"refused: {refusal}", file=sys.stderr)
+    if as_json:
+        failed = [{"command": command, "finding": finding} for command, finding in result.failed]
+        seconds = round(result.seconds, 1)
+        print(json.dumps({"exact": result.exact, "cases": result.cases, "failed": failed, "seconds": seconds}))
+    else:
+        verdict = "EXACT" if result.exact else f"MISMATCH in {len(result.failed)} of"
+        print(f"{verdict} {result.cases} cases, {result.seconds:.0f} s")
+    return 0 if result.exact else 1
+
+
+@contextmanager
+def _progress(unit: str, total: int) -> Iterator[Callable[[int], None] | None]:
+    """A bar on stderr, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(unit, total=total)
+        yield lambda finished: bar.update(task, completed=finished)
+
+
+def _tokens(ranks: int | None, tokens: int | None, per_rank: str | None) -> tuple[int, ...]:
+    if per_rank is None:
+        count = _DEFAULT_RANKS if ranks is None else ranks
+        if count < 1:
+            raise UsageError(f"--ranks {count}: at least one is needed")
+        return (_DEFAULT_TOKENS if tokens is None else tokens,) * count
+    if tokens is not None:
+        raise UsageError("--tokens and --tokens-per-rank exclude each other")
+    try:
+        counts = tuple(int(word) for word in per_rank.split(","))
+    except ValueError:
+        raise UsageError(f"--tokens-per-rank {per_rank!r} is not a list of numbers such as 3,0,5") from None
+    if ranks is not None and ranks != len(counts):
+        raise UsageError(f"--ranks {ranks} but --tokens-per-rank has {len(counts)} numbers")
+    return counts
+
+
+def _kill(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    rank, _, iteration = text.partition("@")
+    if not (rank.isdecimal() and iteration.isdecimal()):
+        raise UsageError(f"--kill {text!r} is not RANK@ITER, such as 2@1")
+    return int(rank), int(iteration)
+
+
+def _one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise UsageError(f"{option} {value!r} is not one of {', '.join(choices)}")
+    return value

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Communicator`: a group of ranks that dispatch to and combine from each other. Layer: Python over the binding.
+
+The rendezvous goes through the process group it is given, whatever its backend. Arguments are judged by every rank for
+all: what one rank got wrong is an error on every rank, never a hang.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import pickle
+import secrets
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import torch.distributed as dist
+
+from ascend_deepep import _runtime
+from ascend_deepep._load import load_ops
+from ascend_deepep.config import Settings, settings
+from ascend_deepep.errors import ArgumentError, DeepEPError, Mismatch
+
+if TYPE_CHECKING:
+    from ascend_deepep._runtime import CountersDict
+
+AllGather = Callable[[bytes], list[bytes]]
+
+
+class _Proposal(TypedDict):
+    """What a rank tells the others first."""
+
+    error: str
+    name: str | None
+    suggestion: str
+    taken: list[str]
+
+
+class Communicator:
+    """A group of ranks with a window each.
+
+    Args:
+        group: a torch process group, of any backend; None is a group of this process alone.
+        max_tokens: most tokens a rank brings to one call.
+        hidden: largest hidden size, in elements.
+        num_topk: largest number of experts a token chooses.
+        num_experts: experts of all ranks together; the number of ranks divides it.
+        shared_expert_num: shared experts of each token.
+        window_bytes: size of a rank's window; None takes what the limits need, less than that is refused.
+        num_cores: cores of a kernel; None takes the target's own number.
+        timeout_ms: longest time an operation waits for its peers; None takes ASCEND_DEEPEP_TIMEOUT_MS or 30,000.
+        name: what the operators take as `group_ep`; None lets the ranks agree on one.
+
+    The sizes are maxima: smaller calls may follow each other in any order. All ranks pass the same.
+    Creation is collective over the group. Errors: `ArgumentError` on a rank with an illegal argument and `Mismatch` on
+    the others; `Mismatch` on every rank where ranks differ.
+    """
+
+    def __init__(
+        self,
+        group: dist.ProcessGroup | None,
+        *,
+        max_tokens: int,
+        hidden: int,
+        num_topk: int,
+        num_experts: int,
+        shared_expert_num: int = 0,
+        window_bytes: int | None = None,
+        num_cores: int | None = None,
+        timeout_ms: int | None = None,
+        name: str | None = None,
+        _settings: Settings | None = None,
+    ) -> None:
+        self._pid = os.getpid()
+        self._closed = True
+        rank, num_ranks, all_gather = _members(group)
+        sizes = {
+            "max_tokens": max_tokens,
+            "hidden": hidden,
+            "num_topk": num_topk,
+            "num_experts": num_experts,
+            "shared_expert_num": shared_expert_num,
+        }
+        error: ArgumentError | None = None
+        try:
+            load_ops()
+            env = settings() if _settings is None else _settings
+            counts = {key: _count(key, value, 0) for key, value in sizes.items()}
+            options = {
+                "window_bytes": _window(env.window_bytes if window_bytes is None else window_bytes, num_ranks, counts),
+                "num_cores": _optional("num_cores", env.num_cores if num_cores is None else num_cores),
+                "timeout_ms": _optional("timeout_ms", env.timeout_ms if timeout_ms is None else timeout_ms),
+                "queue_depth": env.queue_depth or 0,
+            }
+        except ArgumentError as problem:
+            error = problem
+        name = _agree(all_gather, rank, name, error)
+        self._native = _runtime.Communicator(
+            name=name,
+            rank=rank,
+            num_ranks=num_ranks,
+            **counts,
+            **options,
+            combine_engine=env.combine_engine,
+            policy=env.policy,
+            all_gather=all_gather,
+        )
+        self._closed = False
+        self._name, self._rank, self._num_ranks = name, rank, num_ranks
+        self._max_tokens, self._num_experts = counts["max_tokens"], counts["num_experts"]
+        self._required = _runtime.required_window_bytes(num_ranks, *counts.values())
+
+    @property
+    def name(self) -> str:
+        """What the operators take as `group_ep`."""
+        return self._name
+
+    @property
+    def rank(self) -> int:
+        """This process's place in the group."""
+        return self._rank
+
+    @property
+    def num_ranks(self) -> int:
+        """Size of the group."""
+        return self._num_ranks
+
+    @property
+    def max_tokens(self) -> int:
+        """Most tokens a rank brings to one call."""
+        return self._max_tokens
+
+    @property
+    def num_experts(self) -> int:
+        """Experts of all ranks together."""
+        return self._num_experts
+
+    @property
+    def num_cores(self) -> int:
+        """Cores of a kernel."""
+        return self._native.num_cores
+
+    @property
+    def target(self) -> str:
+        """What runs the kernels: "twin" or "ascend950"."""
+        return _runtime.target()
+
+    @property
+    def layout(self) -> str:
+        """The shape of token copies in use: "per-rank", one per token and destination rank."""
+        return self._native.layout
+
+    @property
+    def window_bytes(self) -> int:
+        """Size of a rank's window."""
+        return self._native.window_bytes
+
+    @property
+    def required_window_bytes(self) -> int:
+        """Smallest window that the limits of this communicator allow."""
+        return self._required
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close()` was called."""
+        return self._closed or self._native.closed
+
+    def check(self) -> None:
+        """Raise if operations cannot run: closed, inherited over fork, or the failure that broke the communicator."""
+        self._check_process()
+        if self.closed:
+            raise ArgumentError(f"communicator {self._name!r} is closed; make a new one", rank=self._rank)
+        self._native.check()
+
+    def counters(self) -> CountersDict:
+        """What this rank's engine and block writer carried to other ranks since creation, and ns spent in each role."""
+        self._check_process()
+        return self._native.counters()
+
+    def close(self) -> None:
+        """Give the window back. Not collective, may be called twice, returns within a second."""
+        if self._closed or os.getpid() != self._pid:
+            return
+        self._closed = True
+        self._native.close()
+
+    def __enter__(self) -> Communicator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # Also runs for an object whose __init__ raised before the first attribute was set.
+        if getattr(self, "_closed", True) is False:
+            self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else f"rank {self._rank} of {self._num_ranks}"
+        return f"<Communicator {self._name!r}, {state}>"
+
+    def _plant_fault(self, name: str, seed: int, events: int) -> None:
+        """Make this rank's fabric fail once, at one of the next `events` events of the fault's kind. For tests."""
+        self._native.set_fault(name, seed, events)
+
+    def _fault_fired(self) -> bool:
+        return self._native.fault_fired()
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise ArgumentError(
+                f"communicator {self._name!r} belongs to process {self._pid}; this one inherited it over fork and "
+                "must make its own",
+                rank=self._rank,
+            )
+
+
+def _members(group: dist.ProcessGroup | None) -> tuple[int, int, AllGather]:
+    if group is None:
+        return 0, 1, lambda payload: [payload]
+    rank = dist.get_rank(group)
+    if rank < 0:
+        raise ArgumentError("this process is not in the process group that it passes as `group`")
+    num_ranks = dist.get_world_size(group)
+
+    def all_gather(payload: bytes) -> list[bytes]:
+        gathered: list[Any] = [None] * num_ranks
+        dist.all_gather_object(gathered, payload, group=group)
+        return gathered
+
+    return rank, num_ranks, all_gather
+
+
+def _agree(all_gather: AllGather, rank: int, name: str | None, error: ArgumentError | None) -> str:
+    """The name all ranks use; raises on every rank if any of them cannot go on."""
+    proposal = _Proposal(
+        error=str(error) if error else _name_error(name),
+        name=name if isinstance(name, str) else None,
+        suggestion=f"ep-{secrets.token_hex(6)}",
+        taken=_runtime.communicator_names(),
+    )
+    proposals: list[_Proposal] = [pickle.loads(blob) for blob in all_gather(pickle.dumps(proposal))]
+    if proposal["error"]:
+        raise error or ArgumentError(proposal["error"], rank=rank, root=rank)
+    for peer, other in enumerate(proposals):
+        if other["error"]:
+            raise Mismatch(f"rank {peer} cannot make the communicator: {other['error']}", rank=rank, root=peer)
+        if other["name"] != proposals[0]["name"]:
+            raise Mismatch(
+                f"name = {other['name']!r} on rank {peer} but {proposals[0]['name']!r} on rank 0: "
+                "all ranks pass the same",
+                rank=rank,
+                root=peer,
+            )
+    agreed = name or proposals[0]["suggestion"]
+    for peer, other in enumerate(proposals):
+        if agreed in other["taken"]:
+            raise ArgumentError(
+                f"name = {agreed!r} is in use on rank {peer}; close that communicator or choose another name",
+                rank=rank,
+                root=peer,
+            )
+    return agreed
+
+
+def _name_error(name: object) -> str:
+    longest = _runtime.limits()["max_name_length"]
+    if name is None or (isinstance(name, str) and 1 <= len(name.encode()) <= longest):
+        return ""
+    return f"name = {name!r} is not a string of 1 to {longest} bytes"
+
+
+def _count(key: str, value: object, lowest: int) -> int:
+    """`value` as an integer that fits the runtime's 32 bits; the limits proper are checked there."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentError(f"{key} = {value!r} is not a whole number") from None
+    if not lowest <= number < 1 << 32:
+        raise ArgumentError(f"{key} = {number} is outside [{lowest}, {(1 << 32) - 1}]")
+    return number
+
+
+def _optional(key: str, value: object) -> int:
+    """0, the runtime's word for its own choice, stands for None only."""
+    return 0 if value is None else _count(key, value, 1)
+
+
+def _window(value: object, num_ranks: int, sizes: dict[str, int]) -> int:
+    if value is None:
+        return 0
+    terms = f"num_ranks {num_ranks}, " + ", ".join(f"{key} {size}" for key, size in sizes.items())
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = 0
+    if 1 <= number < 1 << 63 and isinstance(value, int):
+        return number
+    try:
+        need = f"{_runtime.required_window_bytes(num_ranks, *sizes.values())} bytes"
+    except DeepEPError as error:
+        need = f"more than can be told ({error})"
+    raise ArgumentError(f"window_bytes = {value!r} is not a size; {terms} need {need}")

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one table of ASCEND_DEEPEP_* environment variables. Layer: Python, no torch.
+
+`settings()` reads those that the package acts on; the rest are read where the table says. `python -m
+ascend_deepep.config` prints docs/configuration.md, so the page cannot differ from this table.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ascend_deepep.errors import ArgumentError
+
+PREFIX = "ASCEND_DEEPEP_"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable: what may stand in it, what holds when it is not set, what it means, who reads it."""
+
+    name: str
+    values: str
+    default: str
+    meaning: str
+    reader: str
+
+
+_TABLE = (
+    ("TIMEOUT_MS", "milliseconds, from 1", "30000",
+     "Longest time an operation waits for its peers, from entering the call. `timeout_ms=` of a communicator wins.",
+     "Communicator"),
+    ("WINDOW_BYTES", "bytes, from 1", "what the limits need",
+     "Size of a rank's window. Less than the communicator's limits need is refused; `window_bytes=` wins.",
+     "Communicator"),
+    ("NUM_CORES", "4 to 72", "the target's own number",
+     "Cores of a kernel: fibers on the twin, AIV cores on an NPU. `num_cores=` wins.", "Communicator"),
+    ("COMBINE_ENGINE", "`mte`, `urma`", "`mte`",
+     "How combine brings rows back: stored straight into the peer's window, or staged and written by the queues.",
+     "Communicator"),
+    ("QUEUE_DEPTH", "a power of two, from 4", "the runtime's own number",
+     "Work queue entries of each send queue.", "Communicator"),
+    ("TWIN_POLICY", "`fast`, `sim`", "`fast`",
+     "Kernels of the twin: `fast` copies at once, `sim` lets copies complete only where the program waits for them.",
+     "runtime"),
+    ("KERNELS", "a file", "beside the package",
+     "The library of kernels to open instead of the installed one.", "runtime"),
+    ("TWIN_FAULT", "`name:rank:n`", "none",
+     "One fault of the twin's fabric: on `rank`, at the n-th event of its kind from creation on. For tests.",
+     "runtime"),
+    ("PYTHON", "a command", "python3.11, else python3",
+     "The interpreter that build.sh makes its environment with.", "build.sh"),
+    ("TORCH", "a folder", "the torch of the calling interpreter",
+     "Where CMake finds the torch to build against.", "CMake"),
+    ("TORCH_INDEX", "a package index", "the one pip is set up for",
+     "Where build.sh finds the CPU build of torch.", "build.sh"),
+)  # fmt: skip
+
+VARIABLES: tuple[Variable, ...] = tuple(Variable(PREFIX + name, *rest) for name, *rest in _TABLE)
+
+_warned: set[str] = set()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the environment asks of a communicator; None leaves the choice to the runtime."""
+
+    timeout_ms: int = 30000
+    window_bytes: int | None = None
+    num_cores: int | None = None
+    combine_engine: str = "mte"
+    queue_depth: int | None = None
+    policy: str = "fast"
+
+
+def settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the environment. A value that is not legal is an ArgumentError; an unknown variable warns once."""
+    env = os.environ if environ is None else environ
+    warn_unknown(env)
+    default = Settings()
+    return Settings(
+        timeout_ms=_integer(env, "TIMEOUT_MS", 1) or default.timeout_ms,
+        window_bytes=_integer(env, "WINDOW_BYTES", 1),
+        num_cores=_integer(env, "NUM_CORES", 1),
+        combine_engine=_choice(env, "COMBINE_ENGINE", ("mte", "urma"), default.combine_engine),
+        queue_depth=_integer(env, "QUEUE_DEPTH", 4, lambda depth: depth & (depth - 1) == 0),
+        policy=_choice(env, "TWIN_POLICY", ("fast", "sim"), default.policy),
+    )
+
+
+def warn_unknown(environ: Mapping[str, str]) -> None:
+    """Warn, once per name and process, of ASCEND_DEEPEP_* variables that are not in the table."""
+    known = [variable.name for variable in VARIABLES]
+    for name in sorted(environ):
+        if not name.startswith(PREFIX) or name in known or name in _warned:
+            continue
+        _warned.add(name)
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else "; docs/configuration.md lists the known ones"
+        warnings.warn(f"environment variable {name} is unknown and has no effect{hint}", stacklevel=3)
+
+
+def _meaning(name: str) -> str:
+    return next(variable.values for variable in VARIABLES if variable.name == name)
+
+
+def _integer(
+    env: Mapping[str, str], name: str, lowest: int, legal: Callable[[int], bool] = lambda value: True
+) -> int | None:
+    text = env.get(PREFIX + name)
+    if text is None:
+        return None
+    try:
+        value = int(text)
+    except ValueError:
+        raise ArgumentError(f"{PREFIX}{name} = {text!r} is not a number: {_meaning(PREFIX + name)}") from None
+    if value < lowest or not legal(value):
+        raise ArgumentError(f"{PREFIX}{name} = {value} is not legal: {_meaning(PREFIX + name)}")
+    return value
+
+
+def _choice(env: Mapping[str, str], name: str, choices: tuple[str, ...], default: str) -> str:
+    text = env.get(PREFIX + name, default)
+    if text not in choices:
+        raise ArgumentError(f"{PREFIX}{name} = {text!r} is not one of {', '.join(choices)}")
+    return text
+
+
+_PAGE_HEAD = """\
+<!-- SPDX-License-Identifier: Apache-2.0 -->
+<!-- Generated by `python -m ascend_deepep.config`; edit python/ascend_deepep/config.py instead. -->
+# Configuration
+
+Arguments of a call win over the environment. An unknown `ASCEND_DEEPEP_*` variable is a warning; a value that is not
+legal is an error that names the variable, the value and what may stand there.
+
+| variable | values | default | meaning | read by |
+|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The text of docs/configuration.md."""
+    rows = (f"| `{v.name}` | {v.values} | {v.default} | {v.meaning} | {v.reader} |" for v in VARIABLES)
+    return _PAGE_HEAD + "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

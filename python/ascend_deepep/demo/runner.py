@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the ranks of the demo and judges what they send back. Layer: Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from ascend_deepep import reference
+from ascend_deepep.config import PREFIX
+from ascend_deepep.demo import compare
+from ascend_deepep.demo.experts import apply_blocks, make_experts
+from ascend_deepep.demo.inputs import Round, make_payload, make_rounds
+from ascend_deepep.demo.options import FaultPlace, Options, UsageError
+from ascend_deepep.demo.rank import RankResult, demo_rank
+from ascend_deepep.errors import ArgumentError, DeepEPError
+from ascend_deepep.testing import Outcome, Pool, RankErrors
+
+_SECONDS_PER_RUN = 600.0
+_MAX_KEPT_BYTES = 4 << 30  # outputs that wait for comparison
+
+
+@dataclass
+class DemoResult:
+    """All ranks' results. `results` lacks those of ranks that were killed."""
+
+    options: Options
+    results: list[RankResult]
+    #: The first error, as the JSON object has it.
+    error: dict[str, object] | None = None
+    mismatch: compare.Mismatch | None = None
+    #: Errors of all ranks that had one.
+    errors: list[dict[str, object]] = field(default_factory=list)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every rank finished and everything was equal to the oracle."""
+        return self.error is None and self.mismatch is None
+
+
+def run_demo(
+    options: Options, pool: Pool, on_progress: Callable[[int], None] | None = None, timeout: float = _SECONDS_PER_RUN
+) -> DemoResult:
+    """Run the demo on the pool's ranks.
+
+    Raises UsageError for what the communicator refuses, RankErrors for what nobody foresaw.
+    """
+    options.check()
+    check_memory(options)
+    payload = make_payload(options)
+    rounds = make_rounds(options, payload)
+    outcomes = pool.outcomes(
+        demo_rank,
+        options.num_ranks,
+        options,
+        rounds,
+        _place_fault(options, rounds) if options.fault else None,
+        timeout=timeout,
+        # Survivors of a kill need their time; after another rank's failure, that of a time-out must do.
+        grace=None if options.kill else 60.0,
+        env={f"{PREFIX}COMBINE_ENGINE": options.combine_engine},
+        on_report=lambda _rank, finished: on_progress(finished) if on_progress else None,
+    )
+    _raise_unexpected(outcomes, options)
+    results = [outcome.value for outcome in outcomes if outcome.ok]
+    errors = [result.error for result in results if result.error is not None]
+    mismatches = [result.mismatch for result in results if result.mismatch is not None]
+    result = DemoResult(options, results, errors=errors)
+    if mismatches:
+        result.mismatch = mismatches[0]  # that rank stopped there; errors of others only say that they missed it
+    elif errors:
+        result.error = min(errors, key=_nearness)
+    if result.exact and len(results) == options.num_ranks and results[0].outputs:
+        result.mismatch = _judge_outputs(options, rounds, results)
+    if options.fault and result.exact and not any(rank.fault_fired for rank in results):
+        raise UsageError(f"--fault {options.fault} had no event to strike")
+    return result
+
+
+def _nearness(error: dict[str, object]) -> tuple[bool, float]:
+    """Order of errors of one cause: where it happened comes first, ranks that heard of it were further on or later."""
+    seconds = error["seconds"]
+    return error["operation"] == "combine_v2", seconds if isinstance(seconds, float) else 0.0
+
+
+def _raise_unexpected(outcomes: list[Outcome], options: Options) -> None:
+    victim = options.kill[0] if options.kill else -1
+    failed = [outcome for outcome in outcomes if not outcome.ok and outcome.rank != victim]
+    if not failed:
+        return
+    for outcome in failed:
+        if isinstance(outcome.error, ArgumentError):
+            raise UsageError(str(outcome.error), type(outcome.error).__name__)
+    for outcome in failed:
+        if isinstance(outcome.error, DeepEPError):
+            raise outcome.error
+    raise RankErrors(outcomes)
+
+
+def _judge_outputs(options: Options, rounds: list[Round], results: list[RankResult]) -> compare.Mismatch | None:
+    """Compare the combined outputs with the oracle's, which runs every expert's block once more."""
+    torch.set_num_threads(1)
+    payload = make_payload(options)
+    experts = make_experts(options, keep=len(rounds) > 1)
+    for index, round_ in enumerate(rounds):
+        x = [payload.rows(index, rank, torch.arange(count)) for rank, count in enumerate(round_.tokens)]
+        routed, rows = reference.dispatch(x, round_.ids, options.num_experts)
+        for rank, received in enumerate(routed.ranks):
+            apply_blocks(experts, rank * options.local_experts, received.rows_per_expert, rows[rank])
+        wanted = reference.combine(rows, routed, round_.ids, round_.weights)
+        for rank, want in enumerate(wanted):
+            mismatch = compare.tensors(rank, "reduce: output", results[rank].outputs[index], want)
+            if mismatch is not None:
+                return mismatch
+    return None
+
+
+def _place_fault(options: Options, rounds: list[Round]) -> FaultPlace:
+    """A rank, by the seed, and the events of the fault's kind that its first round is sure to have."""
+    routed = reference.route(rounds[0].ids, options.num_experts)
+    carried = reference.traffic(routed, options.hidden, options.num_topk, options.combine_engine)
+    # Control messages go to every other rank; all other faults strike token copies.
+    events = [options.num_ranks - 1 if options.fault == "drop-control" else rank.copies for rank in carried]
+    ranks = [rank for rank, count in enumerate(events) if count > 0]
+    if not ranks:
+        raise UsageError(f"--fault {options.fault}: this run sends nothing that the fault could strike")
+    rank = ranks[options.seed % len(ranks)]
+    return FaultPlace(rank, events[rank])
+
+
+def check_memory(options: Options) -> None:
+    """Refuse a run whose windows, rows and outputs cannot fit, naming bytes needed and free."""
+    row = 2 * options.hidden
+    tokens = sum(options.tokens)
+    pairs = tokens * options.num_topk
+    halves = min(2 * options.communicators, options.iters)
+    copies = tokens * min(options.num_topk, options.num_ranks)
+    # Staged and received copies, combine rows in windows and as tensors, and their overhead of 32 B in 512.
+    need = int((tokens + halves * copies + (halves + 1) * pairs) * (row + 64) * 1.07)
+    if options.payload == "text":
+        kept = options.num_rounds * tokens * row
+        if options.vary and kept > _MAX_KEPT_BYTES:
+            raise UsageError(f"{options.num_rounds} rounds keep {kept} bytes of outputs for the oracle; lower --iters")
+        need += 2 * kept + pairs * row + (512 << 20)
+    free = free_memory()
+    if need > free:
+        raise UsageError(f"not enough memory: the run needs about {need} bytes, {free} bytes are free", "Memory")
+
+
+def free_memory() -> int:
+    """Bytes this process and its ranks can still get: of the machine, and of the control group if it has a limit."""
+    free = _number_behind(Path("/proc/meminfo"), "MemAvailable:") << 10
+    group = Path("/sys/fs/cgroup")
+    limit = group / "memory.max"
+    if limit.exists() and (text := limit.read_text().strip()) != "max":
+        used = int((group / "memory.current").read_text())
+        # The page cache counts as used but gives way.
+        used -= _number_behind(group / "memory.stat", "inactive_file")
+        free = min(free, int(text) - used)
+    return max(0, free)
+
+
+def _number_behind(file: Path, key: str) -> int:
+    """The number behind `key` in a file of lines "key number", whatever its unit."""
+    for line in file.read_text().splitlines():
+        words = line.split()
+        if words[:1] == [key]:
+            return int(words[1])
+    raise ValueError(f"{file} has no {key}")

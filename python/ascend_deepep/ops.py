@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`dispatch_v2` and `combine_v2`: the torch operators with what a communicator knows filled in. Layer: Python.
+
+`torch.ops.npu.dispatch_v2` and `torch.ops.npu.combine_v2` take the arguments of torch_npu's
+`npu_moe_distribute_dispatch_v2` and `npu_moe_distribute_combine_v2`, in that order, with those defaults. The wrappers
+take the same, and a `Communicator` where the operators take its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypedDict
+
+import torch
+from torch import Tensor
+from typing_extensions import Unpack
+
+from ascend_deepep._load import load_ops
+from ascend_deepep.communicator import Communicator
+
+load_ops()
+
+_INT32 = torch.iinfo(torch.int32)
+
+
+class DispatchOutput(NamedTuple):
+    """What a rank receives. The seven outputs of torch_npu, by its names, and views cut to the rows received.
+
+    A is the capacity in rows, L the experts of a rank, EP the ranks. Rows are ordered by local expert, then source
+    rank, then source token, then column; what lies behind the last row is unspecified.
+    """
+
+    #: (A, hidden), dtype of x: the tokens received.
+    expand_x: Tensor
+    #: (A,) float32: unspecified without quantisation.
+    dynamic_scales: Tensor
+    #: (max(tokens * top-k, 128 * A),) int32: source rank, token and column of each row; combine wants it back as it is.
+    assist_info_for_combine: Tensor
+    #: (L,) int64: rows of each local expert (`expert_token_nums_type` 1) or their inclusive running sum (0).
+    expert_token_nums: Tensor
+    #: (L * EP,) int32: inclusive running sum of rows by (local expert, source rank).
+    ep_recv_counts: Tensor
+    #: (tp_world_size,) int32: reserved.
+    tp_recv_counts: Tensor
+    #: (A,) float32: unspecified.
+    expand_scales: Tensor
+
+    @property
+    def num_rows(self) -> int:
+        """Rows received."""
+        return int(self.ep_recv_counts[-1])
+
+    @property
+    def rows(self) -> Tensor:
+        """(num_rows, hidden): view of `expand_x`."""
+        return self.expand_x[: self.num_rows]
+
+    @property
+    def triples(self) -> Tensor:
+        """(num_rows, 3) int32: view of `assist_info_for_combine` as source rank, token, column."""
+        return self.assist_info_for_combine[: 3 * self.num_rows].view(-1, 3)
+
+
+class _Common(TypedDict, total=False):
+    x_active_mask: Tensor | None
+    elastic_info: Tensor | None
+    performance_info: Tensor | None
+    group_tp: str
+    tp_world_size: int
+    tp_rank_id: int
+    expert_shard_type: int
+    shared_expert_num: int
+    shared_expert_rank_num: int
+    comm_alg: str | None
+    zero_expert_num: int
+    copy_expert_num: int
+    const_expert_num: int
+
+
+class DispatchOptions(_Common, total=False):
+    """Arguments of dispatch that are passed on as they are."""
+
+    scales: Tensor | None
+    expert_scales: Tensor | None
+    quant_mode: int
+    expert_token_nums_type: int
+    y_dtype: int | None
+    x_dtype: int | None
+    scales_dtype: int | None
+
+
+class CombineOptions(_Common, total=False):
+    """Arguments of combine that are passed on as they are."""
+
+    tp_send_counts: Tensor | None
+    expand_scales: Tensor | None
+    shared_expert_x: Tensor | None
+    ori_x: Tensor | None
+    const_expert_alpha_1: Tensor | None
+    const_expert_alpha_2: Tensor | None
+    const_expert_v: Tensor | None
+    comm_quant_mode: int
+
+
+def dispatch_v2(
+    x: Tensor,
+    expert_ids: Tensor,
+    group_ep: Communicator | str,
+    ep_world_size: int | None = None,
+    ep_rank_id: int | None = None,
+    moe_expert_num: int | None = None,
+    *,
+    global_bs: int | None = None,
+    **options: Unpack[DispatchOptions],
+) -> DispatchOutput:
+    """Send each token to the ranks of the experts it chose.
+
+    Args:
+        x: (tokens, hidden) bfloat16 or float16; 0 tokens are legal.
+        expert_ids: (tokens, top-k) int32 or int64; -1 chooses nobody, an expert stands at most once in a row.
+        group_ep: the communicator, or its name.
+        ep_world_size, ep_rank_id, moe_expert_num: need not be given with a `Communicator`.
+        global_bs: ranks times the most tokens that any rank brings to this call, the same on all ranks; sizes the
+            outputs. The default is the communicator's maximum. With a name it must be given where ranks bring
+            different numbers of tokens.
+        options: the other arguments of the operator (`expert_token_nums_type`, `quant_mode`, ...); None is the default.
+
+    Every rank of the communicator makes the call. Errors: see `ascend_deepep.errors`.
+    """
+    name, world, rank, experts, batch = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs)
+    ids = _ids(expert_ids)
+    given = _given(options)
+    return DispatchOutput(*torch.ops.npu.dispatch_v2(x, ids, name, world, rank, experts, global_bs=batch, **given))
+
+
+def combine_v2(
+    expand_x: Tensor,
+    expert_ids: Tensor,
+    assist_info_for_combine: Tensor,
+    ep_send_counts: Tensor,
+    expert_scales: Tensor,
+    group_ep: Communicator | str,
+    ep_world_size: int | None = None,
+    ep_rank_id: int | None = None,
+    moe_expert_num: int | None = None,
+    *,
+    global_bs: int | None = None,
+    **options: Unpack[CombineOptions],
+) -> Tensor:
+    """Bring the experts' rows back to their tokens and add them up, weighted by `expert_scales`.
+
+    Args:
+        expand_x: (A, hidden) bfloat16 or float16: the experts' outputs, in the row order of dispatch.
+        expert_ids: as given to dispatch.
+        assist_info_for_combine, ep_send_counts: `assist_info_for_combine` and `ep_recv_counts` of that dispatch.
+        expert_scales: (tokens, top-k) float32 weights; an empty tensor is a plain sum.
+        group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs, options: as for `dispatch_v2`.
+
+    Returns (tokens, hidden) of `expand_x`'s dtype: the sum in float32, column ascending, multiply then add, rounded
+    once to nearest even. Tokens that chose nobody are zeros.
+    """
+    name, world, rank, experts, batch = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs)
+    result: Tensor = torch.ops.npu.combine_v2(
+        expand_x,
+        _ids(expert_ids),
+        assist_info_for_combine,
+        ep_send_counts,
+        expert_scales,
+        name,
+        world,
+        rank,
+        experts,
+        global_bs=batch,
+        **_given(options),
+    )
+    return result
+
+
+def _place(
+    group_ep: Communicator | str, world: int | None, rank: int | None, experts: int | None, global_bs: int | None
+) -> tuple[str, int, int, int, int]:
+    """Name, ranks, rank, experts and global batch for the operator. Values given are passed on, right or wrong."""
+    if isinstance(group_ep, Communicator):
+        group_ep.check()
+        world = group_ep.num_ranks if world is None else world
+        if global_bs is None:
+            global_bs = group_ep.max_tokens * group_ep.num_ranks
+        return (
+            group_ep.name,
+            world,
+            group_ep.rank if rank is None else rank,
+            group_ep.num_experts if experts is None else experts,
+            global_bs,
+        )
+    if world is None or rank is None or experts is None:
+        raise TypeError("ep_world_size, ep_rank_id and moe_expert_num are needed where group_ep is a name")
+    return group_ep, world, rank, experts, global_bs or 0
+
+
+def _given(options: Mapping[str, object]) -> dict[str, object]:
+    """Options without those that are None, which stands for the operator's default."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _ids(expert_ids: Tensor) -> Tensor:
+    """int64 ids as int32. Those beyond 32 bits become the nearest int32, which no communicator has as an expert."""
+    if expert_ids.dtype != torch.int64:
+        return expert_ids
+    return expert_ids.clamp(_INT32.min, _INT32.max).to(torch.int32)

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads as ranks: windows, engine, tiling, launch. Layer: tests.
+#include "world.h"
+
+#include <unistd.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "check.h"
+#include "framework/runtime/kernel_library.h"
+#include "op_host/roles.h"
+#include "op_host/check.h"
+#include "twin/runtime/launch.h"
+
+namespace ascend_deepep::test {
+namespace {
+
+constexpr uint64_t kNonce = 77;
+
+uint64_t address(const void* p) { return reinterpret_cast<uint64_t>(p); }
+
+
+op_host::TensorInfo tensor(Dtype dtype, std::vector<int64_t> shape) {
+    op_host::TensorInfo info;
+    info.is_present = true;
+    info.dtype = dtype;
+    info.shape = std::move(shape);
+    return info;
+}
+
+op_host::CommonAttributes attributes(const WorldOptions& options, uint32_t rank, const Batch& batch) {
+    op_host::CommonAttributes result;
+    result.ep_world_size = options.limits.num_ranks;
+    result.ep_rank_id = rank;
+    result.moe_expert_num = options.limits.num_experts;
+    result.global_bs = int64_t{batch.max_tokens} * options.limits.num_ranks;
+    return result;
+}
+
+template <typename T>
+twin::GmRange range(const std::vector<T>& data) {
+    return {data.data(), data.size() * sizeof(T)};
+}
+
+}  // namespace
+
+RankMachine::RankMachine(const WorldOptions& options, uint32_t rank, const std::vector<int>& window_files)
+    : options_(options),
+      rank_(rank),
+      memory_(twin::UrmaEngine::memory_bytes(options.limits.num_ranks, options.queue_depth, options.queue_depth) +
+              workspace_layout(options.limits).total_bytes + 2 * kPageBytes + options.limits.num_ranks * 8),
+      kernels_(&kernel_table(options.policy)) {
+    const WindowLayout layout = window_layout(options.limits);
+    auto windows = std::make_unique<twin::WindowTable>(options.limits.num_ranks, layout.total_bytes);
+    for (uint32_t peer = 0; peer < options.limits.num_ranks; ++peer) windows->map(peer, window_files[peer]);
+    twin::FabricConfig config{};
+    config.rank = rank;
+    config.max_tokens = options.limits.max_tokens;
+    config.layout = layout;
+    config.queue_depth = options.queue_depth;
+    config.is_stepped = options.policy == "sim";
+    config.nonces.assign(options.limits.num_ranks, kNonce);
+    config.pids.assign(options.limits.num_ranks, static_cast<int32_t>(::getpid()));
+    fabric_ = std::make_unique<twin::Fabric>(config, std::move(windows), memory_);
+    fabric_->control_page().state.tag_base = options.tag_base;
+    auto* table = reinterpret_cast<uint64_t*>(memory_.take(options.limits.num_ranks * sizeof(uint64_t), 64));
+    for (uint32_t peer = 0; peer < options.limits.num_ranks; ++peer) {
+        table[peer] = address(fabric_->windows().window(peer));
+        window_table_.push_back(table[peer]);
+    }
+    window_table_.push_back(address(table));
+    workspace_ = memory_.take(workspace_layout(options.limits).total_bytes, kPageBytes);
+}
+
+op_host::Machine RankMachine::machine() const {
+    return op_host::Machine{window_table_.back(), fabric_->engine().queue_table(), address(workspace_),
+                            rank_,                options_.num_cores,             options_.timeout_ms * 1000000};
+}
+
+void RankMachine::launch(OperationKind kind, void* tiling, std::vector<twin::GmRange> ranges) {
+    twin::LaunchConfig config;
+    config.num_cores = options_.num_cores;
+    config.kernel_name = kind == OperationKind::kDispatch ? "dispatch_v2" : "combine_v2";
+    fabric_->begin(kind, std::move(ranges));
+    auto* entry = kind == OperationKind::kDispatch ? kernels_->dispatch_v2 : kernels_->combine_v2;
+    twin::launch(config, entry, static_cast<uint8_t*>(tiling), *fabric_);
+    fabric_->end();
+}
+
+DispatchResult RankMachine::dispatch(const Batch& batch) {
+    op_host::DispatchCall call;
+    call.x = tensor(batch.dtype, {batch.num_tokens, batch.hidden});
+    call.expert_ids = tensor(Dtype::kInt32, {batch.num_tokens, batch.num_topk});
+    call.attributes = attributes(options_, rank_, batch);
+    op_host::DispatchShapes shapes;
+    const op_host::Status status = op_host::check_dispatch(options_.limits, rank_, call, &shapes);
+    if (!status.ok()) throw std::runtime_error(status.message);
+    DispatchResult result;
+    result.capacity_rows = static_cast<uint32_t>(shapes.capacity_rows);
+    result.expand_x.assign(static_cast<size_t>(shapes.capacity_rows * shapes.hidden), 0x7F7F);
+    result.assist_info.assign(static_cast<size_t>(shapes.assist_info), 0x7F7F7F7F);
+    result.ep_recv_counts.assign(static_cast<size_t>(shapes.ep_recv_counts), -7);
+    result.expert_token_nums.assign(static_cast<size_t>(shapes.expert_token_nums), -7);
+    const op_host::DispatchAddresses addresses{
+        address(batch.x.data()),           address(batch.expert_ids.data()),     address(result.expand_x.data()),
+        address(result.assist_info.data()), address(result.ep_recv_counts.data()), address(result.expert_token_nums.data())};
+    DispatchTiling tiling;
+    op_host::make_dispatch_tiling(options_.limits, machine(), call, addresses, &tiling);
+    launch(OperationKind::kDispatch, &tiling,
+           {{&tiling, sizeof(tiling)}, range(batch.x), range(batch.expert_ids), range(result.expand_x),
+            range(result.assist_info), range(result.ep_recv_counts), range(result.expert_token_nums)});
+    result.outcome = fabric_->control_page().outcome;
+    result.record = fabric_->control_page().record;
+    return result;
+}
+
+CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dispatched,
+                                   const std::vector<uint16_t>& expert_out) {
+    op_host::CombineCall call;
+    call.expand_x = tensor(batch.dtype, {dispatched.capacity_rows, batch.hidden});
+    call.expert_ids = tensor(Dtype::kInt32, {batch.num_tokens, batch.num_topk});
+    call.assist_info_for_combine = tensor(Dtype::kInt32, {static_cast<int64_t>(dispatched.assist_info.size())});
+    call.ep_send_counts = tensor(Dtype::kInt32, {static_cast<int64_t>(dispatched.ep_recv_counts.size())});
+    if (!batch.scales.empty()) call.expert_scales = tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
+    else call.expert_scales = tensor(Dtype::kFp32, {0});
+    call.attributes = attributes(options_, rank_, batch);
+    const op_host::Status status = op_host::check_combine(options_.limits, rank_, call);
+    if (!status.ok()) throw std::runtime_error(status.message);
+    CombineResult result;
+    result.x.assign(size_t{batch.num_tokens} * batch.hidden, 0x7F7F);
+    const op_host::CombineAddresses addresses{address(expert_out.data()),
+                                              address(batch.expert_ids.data()),
+                                              address(dispatched.assist_info.data()),
+                                              address(dispatched.ep_recv_counts.data()),
+                                              batch.scales.empty() ? 0 : address(batch.scales.data()),
+                                              address(result.x.data())};
+    CombineTiling tiling;
+    op_host::make_combine_tiling(options_.limits, machine(), options_.engine, call, addresses, &tiling);
+    launch(OperationKind::kCombine, &tiling,
+           {{&tiling, sizeof(tiling)}, range(expert_out), range(batch.expert_ids), range(dispatched.assist_info),
+            range(dispatched.ep_recv_counts), range(batch.scales), range(result.x)});
+    result.outcome = fabric_->control_page().outcome;
+    result.record = fabric_->control_page().record;
+    return result;
+}
+
+OperationOutcome RankMachine::refuse(OperationKind kind, const Refusal& refusal) {
+    if (kind == OperationKind::kDispatch) {
+        DispatchTiling tiling;
+        op_host::make_refusal_tiling(options_.limits, machine(), refusal, &tiling);
+        launch(kind, &tiling, {{&tiling, sizeof(tiling)}});
+    } else {
+        CombineTiling tiling;
+        op_host::make_refusal_tiling(options_.limits, machine(), options_.engine, refusal, &tiling);
+        launch(kind, &tiling, {{&tiling, sizeof(tiling)}});
+    }
+    return fabric_->control_page().outcome;
+}
+
+void run_world(const WorldOptions& options, const std::function<void(RankMachine&)>& body) {
+    std::vector<twin::FileDescriptor> files;
+    std::vector<int> numbers;
+    for (uint32_t rank = 0; rank < options.limits.num_ranks; ++rank) {
+        files.push_back(twin::create_window_file(window_layout(options.limits).total_bytes));
+        numbers.push_back(files.back().get());
+    }
+    std::vector<std::unique_ptr<RankMachine>> ranks;
+    for (uint32_t rank = 0; rank < options.limits.num_ranks; ++rank) {
+        ranks.push_back(std::make_unique<RankMachine>(options, rank, numbers));
+    }
+    std::vector<std::string> errors(options.limits.num_ranks);
+    std::vector<std::thread> threads;
+    for (uint32_t rank = 0; rank < options.limits.num_ranks; ++rank) {
+        threads.emplace_back([&, rank] {
+            try {
+                body(*ranks[rank]);
+            } catch (const std::exception& error) {
+                errors[rank] = error.what();
+                if (errors[rank].empty()) errors[rank] = "unknown";
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (uint32_t rank = 0; rank < options.limits.num_ranks; ++rank) CHECK_EQ(errors[rank], std::string());
+}
+
+}  // namespace ascend_deepep::test

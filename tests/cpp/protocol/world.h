@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks as threads of one process: real windows, engine, tiling and kernels, without rendezvous and framework.
+// Layer: tests. What this shows needs no torch, so it also runs under sanitizers and on other architectures.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "contract/tiling_data.h"
+#include "op_host/tiling.h"
+#include "twin/fabric/fabric.h"
+#include "twin/runtime/kernel_table.h"
+
+namespace ascend_deepep::test {
+
+struct WorldOptions {
+    CommunicatorLimits limits{};
+    uint32_t num_cores = 8;
+    uint32_t queue_depth = 64;
+    CombineEngine engine = CombineEngine::kMte;
+    std::string policy = "fast";
+    uint64_t tag_base = uint64_t{0x1234567} << 32;
+    uint64_t timeout_ms = 20000;
+};
+
+// The routing and payload of one rank for one round.
+struct Batch {
+    uint32_t num_tokens = 0;
+    uint32_t max_tokens = 0;  // M of the call
+    uint32_t hidden = 0;
+    uint32_t num_topk = 0;
+    Dtype dtype = Dtype::kBf16;
+    std::vector<int32_t> expert_ids;  // [num_tokens, num_topk]
+    std::vector<uint16_t> x;          // [num_tokens, hidden]
+    std::vector<float> scales;        // [num_tokens, num_topk], or empty
+};
+
+struct DispatchResult {
+    OperationOutcome outcome{};
+    ErrorRecord record{};
+    uint32_t capacity_rows = 0;
+    std::vector<uint16_t> expand_x;
+    std::vector<int32_t> assist_info;
+    std::vector<int32_t> ep_recv_counts;
+    std::vector<int64_t> expert_token_nums;
+};
+
+struct CombineResult {
+    OperationOutcome outcome{};
+    ErrorRecord record{};
+    std::vector<uint16_t> x;
+};
+
+// One rank: its machine, and the two operators on it.
+class RankMachine {
+public:
+    RankMachine(const WorldOptions& options, uint32_t rank, const std::vector<int>& window_files);
+
+    DispatchResult dispatch(const Batch& batch);
+    CombineResult combine(const Batch& batch, const DispatchResult& dispatched, const std::vector<uint16_t>& expert_out);
+    OperationOutcome refuse(OperationKind kind, const Refusal& refusal);
+
+    uint32_t rank() const { return rank_; }
+    twin::Fabric& fabric() { return *fabric_; }
+
+private:
+    op_host::Machine machine() const;
+    void launch(OperationKind kind, void* tiling, std::vector<twin::GmRange> ranges);
+
+    WorldOptions options_;
+    uint32_t rank_;
+    twin::Memory memory_;
+    std::unique_ptr<twin::Fabric> fabric_;
+    std::vector<uint64_t> window_table_;
+    uint8_t* workspace_ = nullptr;
+    const twin::KernelTable* kernels_;
+};
+
+// Runs `body` on every rank, each on a thread of its own; exceptions fail the test that runs it.
+void run_world(const WorldOptions& options, const std::function<void(RankMachine&)>& body);
+
+}  // namespace ascend_deepep::test

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command: exit codes, the JSON object and nothing else on its line, and no traceback for a user's mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+from ascend_deepep.demo.options import FAULTS
+
+_KEYS = [
+    "exact",
+    "mismatch",
+    "ranks",
+    "tokens",
+    "rows",
+    "copies",
+    "bytes_put",
+    "wqes",
+    "doorbells",
+    "layout",
+    "dispatch_us",
+    "combine_us",
+    "window_bytes",
+]
+
+
+def _run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ascend_deepep.cli", *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, env={**os.environ, **environment}, check=False
+    )
+
+
+def _json(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.stdout.count("\n") == 1, done.stdout + done.stderr
+    value = json.loads(done.stdout)
+    assert isinstance(value, dict)
+    return value
+
+
+@pytest.mark.fast
+def test_demo_json() -> None:
+    done = _run("demo", "--tokens-per-rank", "5,0,3", "--hidden", "256", "--experts", "48", "--iters", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    value = _json(done)
+    assert list(value) == _KEYS
+    assert value["exact"] is True and value["mismatch"] is None
+    assert (value["ranks"], value["tokens"], value["rows"]) == (3, [5, 0, 3], 64)
+    assert set(value["bytes_put"]) == {"dispatch", "combine", "control"}
+    assert done.stderr == ""
+
+
+def test_default_demo_ends_with_exact() -> None:
+    start = time.monotonic()
+    done = _run("demo")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "EXACT 8 ranks, 256 tokens, 2048 rows"
+    assert time.monotonic() - start < 80  # 40 s on a quiet machine of 2 cores
+    assert "hottest expert" in done.stdout
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--ranks", "3"], "256 experts cannot be divided among 3 ranks"),
+        (["--topk", "9", "--experts", "8"], "top-k 9"),
+        (["--ranks", "0"], "--ranks 0"),
+        (["--dtype", "fp64"], "--dtype 'fp64' is not one of bf16, fp16"),
+        (["--routing", "all"], "gate, uniform, skewed, one-hot, none"),
+        (["--tokens-per-rank", "1,x"], "is not a list of numbers"),
+        (["--tokens-per-rank", "1,2", "--ranks", "3"], "has 2 numbers"),
+        (["--kill", "1"], "is not RANK@ITER"),
+        (["--kill", "1@1"], "raise --iters"),
+        (["--fault", "gremlin"], "drop-wqe"),
+        (["--cases", "3"], "--sweep"),
+        (["--nonsense"], "--nonsense"),
+        (["--hidden", "many"], "--hidden"),
+    ],
+)
+def test_mistakes_exit_2_with_one_line(words: list[str], text: str) -> None:
+    done = _run("demo", *words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert text in done.stderr and done.stderr.count("\n") == 1
+    done = _run("demo", *words, "--json")
+    assert done.returncode == 2
+    assert done.stderr == ""
+    error = _json(done)["error"]
+    assert error["kind"] == "UsageError" and text in error["message"]
+
+
+@pytest.mark.parametrize("words", [["--hidden", "1000"], ["--hidden", "16400"], ["--cores", "3"], ["--topk", "17"]])
+def test_limits_of_the_communicator_exit_2(words: list[str]) -> None:
+    done = _run("demo", "--ranks", "2", "--tokens", "1", *words, "--json")
+    assert done.returncode == 2
+    error = _json(done)["error"]
+    assert error["kind"] == "ArgumentError" and words[1] in error["message"]
+
+
+def test_lack_of_memory_is_a_refusal() -> None:
+    done = _run("demo", "--tokens", "4000000", "--json")
+    assert done.returncode == 2
+    error = _json(done)["error"]
+    assert error["kind"] == "Memory" and "bytes are free" in error["message"]
+
+
+@pytest.mark.fast
+def test_illegal_environment_exits_2() -> None:
+    done = _run("demo", "--ranks", "1", "--tokens", "1", "--json", ASCEND_DEEPEP_NUM_CORES="some")
+    assert done.returncode == 2
+    assert "ASCEND_DEEPEP_NUM_CORES" in _json(done)["error"]["message"]
+
+
+def test_kill_is_reported_by_every_survivor() -> None:
+    words = ["--ranks", "4", "--hidden", "256", "--iters", "4", "--kill", "2@1", "--timeout-ms", "5000"]
+    done = _run("demo", *words, "--json")
+    assert done.returncode == 1
+    value = _json(done)
+    assert value["error"]["kind"] == "PeerLost"
+    assert [survivor["rank"] for survivor in value["survivors"]] == [0, 1, 3]
+    for survivor in value["survivors"]:
+        error = survivor["error"]
+        assert (error["kind"], error["root"]) == ("PeerLost", 2)
+        assert error["stage"] and error["seconds"] < 2.0
+    assert _run("demo", "--ranks", "4", "--hidden", "256").returncode == 0
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_never_end_exact(fault: str) -> None:
+    """An error that names rank and stage, or a difference that does; without the fault the command is exact."""
+    words = ["demo", "--ranks", "4", "--hidden", "256", "--seed", "3", "--json"]
+    done = _run(*words, "--fault", fault, "--timeout-ms", "2000")
+    assert done.returncode == 1
+    value = _json(done)
+    if "error" in value:
+        error = value["error"]
+        assert error["kind"] in ("WaitTimeout", "FabricError")
+        assert error["rank"] is not None and error["root"] is not None and error["stage"]
+        assert error["seconds"] < 3.0
+    else:
+        assert value["exact"] is False
+        assert value["mismatch"]["rank"] is not None and value["mismatch"]["what"].startswith("collect: ")
+
+
+def test_faulted_command_is_exact_without_the_fault() -> None:
+    done = _run("demo", "--ranks", "4", "--hidden", "256", "--seed", "3", "--json")
+    assert done.returncode == 0 and _json(done)["exact"] is True
+
+
+def test_doctor() -> None:
+    done = _run("doctor", "--json")
+    assert done.returncode == 0, done.stderr
+    value = _json(done)
+    assert value["self_test"]["exact"] is True
+    assert value["target"] == "twin"
+    assert value["min_cores"] == 4
+    assert value["limits"]["max_ranks"] == 1024
+    assert min(value["window_bytes"].values()) > 0
+    shown = _run("doctor")
+    assert shown.returncode == 0
+    assert shown.stdout.splitlines()[-1].startswith("self-test: EXACT")

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The oracle against loops that follow the definition word by word, and against the published example."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from ascend_deepep import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+pytestmark = pytest.mark.fast
+
+
+def _ids(*rows: list[int]) -> Tensor:
+    return torch.tensor(rows, dtype=torch.int32)
+
+
+def test_published_example() -> None:
+    """Two ranks, four experts, two tokens each: the numbers of the operators' documentation."""
+    routed = reference.route([_ids([0, 2], [2, 3]), _ids([1, 0], [3, 2])], 4)
+    first, second = routed.ranks
+    assert first.triples.tolist() == [[0, 0, 0], [1, 0, 1], [1, 0, 0]]
+    assert second.triples.tolist() == [[0, 0, 1], [0, 1, 0], [1, 1, 1], [0, 1, 1], [1, 1, 0]]
+    assert first.ep_recv_counts.tolist() == [1, 2, 2, 3]
+    assert second.ep_recv_counts.tolist() == [2, 3, 4, 5]
+    assert (first.expert_token_nums(1).tolist(), first.expert_token_nums(0).tolist()) == ([2, 1], [2, 3])
+    assert (second.expert_token_nums(1).tolist(), second.expert_token_nums(0).tolist()) == ([3, 2], [3, 5])
+    assert first.ep_recv_counts.dtype == torch.int32
+    assert first.expert_token_nums(0).dtype == torch.int64
+
+
+@st.composite
+def layers(draw: st.DrawFn) -> tuple[list[Tensor], int]:
+    """Ids of all ranks and the number of experts; ranks may have no tokens and choices may be empty."""
+    num_ranks = draw(st.integers(1, 5))
+    num_experts = num_ranks * draw(st.integers(1, 4))
+    num_topk = draw(st.integers(1, min(4, num_experts)))
+    ids = []
+    for _ in range(num_ranks):
+        tokens = []
+        for _ in range(draw(st.integers(0, 5))):
+            row = draw(st.permutations(range(num_experts)))[:num_topk]
+            tokens.append([-1 if draw(st.booleans()) and draw(st.booleans()) else expert for expert in row])
+        ids.append(torch.tensor(tokens, dtype=torch.int32).reshape(-1, num_topk))
+    return ids, num_experts
+
+
+def _brute_triples(ids: list[Tensor], num_experts: int, rank: int) -> list[list[tuple[int, int, int]]]:
+    """Per (local expert, source rank) the triples, by looking at every choice for every row."""
+    local = num_experts // len(ids)
+    return [
+        [
+            (source, token, column)
+            for token in range(ids[source].shape[0])
+            for column in range(ids[source].shape[1])
+            if int(ids[source][token, column]) == rank * local + expert
+        ]
+        for expert in range(local)
+        for source in range(len(ids))
+    ]
+
+
+@given(layers())
+def test_route_equals_brute_force(layer: tuple[list[Tensor], int]) -> None:
+    ids, num_experts = layer
+    routed = reference.route(ids, num_experts)
+    num_ranks = len(ids)
+    for rank, received in enumerate(routed.ranks):
+        blocks = _brute_triples(ids, num_experts, rank)
+        rows = [triple for block in blocks for triple in block]
+        assert [tuple(triple) for triple in received.triples.tolist()] == rows
+        sizes = [len(block) for block in blocks]
+        assert received.ep_recv_counts.tolist() == [sum(sizes[: i + 1]) for i in range(len(sizes))]
+        per_expert = [sum(sizes[i : i + num_ranks]) for i in range(0, len(sizes), num_ranks)]
+        assert received.expert_token_nums(1).tolist() == per_expert
+        for row, (source, token, column) in enumerate(rows):
+            assert int(routed.destination[source][token, column]) == rank
+            assert int(routed.row[source][token, column]) == row
+    assert routed.num_rows == sum(int((rank_ids >= 0).sum()) for rank_ids in ids)
+
+
+@given(layers(), st.sampled_from([torch.bfloat16, torch.float16]), st.booleans(), st.integers(0, 99))
+def test_combine_equals_brute_force(
+    layer: tuple[list[Tensor], int], dtype: torch.dtype, is_weighted: bool, seed: int
+) -> None:
+    ids, num_experts = layer
+    generator = torch.Generator().manual_seed(seed)
+    hidden = 6
+    x = [torch.randn(len(rank_ids), hidden, generator=generator).to(dtype) for rank_ids in ids]
+    scales = [torch.randn(rank_ids.shape, generator=generator) for rank_ids in ids] if is_weighted else None
+    routed, rows = reference.dispatch(x, ids, num_experts)
+    local = num_experts // len(ids)
+    for rank, received in enumerate(routed.ranks):
+        for row, (source, token, _) in enumerate(received.triples.tolist()):
+            assert torch.equal(rows[rank][row], x[source][token])
+        experts = torch.repeat_interleave(torch.arange(local), received.rows_per_expert) + rank * local
+        rows[rank] = (rows[rank].float() * (1.0 + experts[:, None])).to(dtype)
+    outputs = reference.combine(rows, routed, ids, scales)
+    for source, rank_ids in enumerate(ids):
+        for token in range(len(rank_ids)):
+            total = torch.zeros(hidden, dtype=torch.float32)
+            for column, expert in enumerate(rank_ids[token].tolist()):
+                if expert < 0:
+                    continue
+                term = (x[source][token].float() * (1.0 + expert)).to(dtype).float()
+                weighted = term if scales is None else term * scales[source][token, column]
+                total = total + weighted
+            assert torch.equal(outputs[source][token].view(torch.int16), total.to(dtype).view(torch.int16))
+
+
+def test_combine_skips_empty_choices_without_reading_them() -> None:
+    asked: list[tuple[int, list[int]]] = []
+
+    def rows_of(column: int, tokens: Tensor, experts: Tensor) -> Tensor:
+        asked.append((column, tokens.tolist()))
+        assert (experts >= 0).all()
+        return torch.ones(len(tokens), 4)
+
+    output = reference.combine_rank(rows_of, _ids([-1, -1], [3, -1]), None, 4, torch.bfloat16)
+    assert asked == [(0, [1]), (1, [])]
+    assert output.tolist() == [[0.0] * 4, [1.0] * 4]
+
+
+def test_combine_rounds_once() -> None:
+    """1 + 2^-9 - 1 is 2^-9 in float32; a sum kept in bfloat16 would lose it."""
+    terms = torch.tensor([1.0, 2.0**-9, -1.0]).to(torch.bfloat16)
+
+    def rows_of(column: int, tokens: Tensor, _experts: Tensor) -> Tensor:
+        return terms[column].expand(len(tokens), 1)
+
+    assert reference.combine_rank(rows_of, _ids([0, 1, 2]), None, 1, torch.bfloat16).item() == 2.0**-9
+
+
+@pytest.mark.parametrize("ids", [_ids([0, 4]), _ids([-2, 0]), _ids([1, 1])], ids=["beyond", "below", "twice"])
+def test_illegal_ids_are_refused(ids: Tensor) -> None:
+    with pytest.raises(ValueError, match="rank 1"):
+        reference.route([_ids([0, 1]), ids], 4)
+
+
+def test_two_empty_choices_are_legal() -> None:
+    assert reference.route([_ids([-1, -1])], 2).num_rows == 0
+
+
+# Blocks are counted by hand here: ceil((payload + header) / 480), where the header is 8 + 4 K bytes, up to 32 B.
+@pytest.mark.parametrize(
+    ("hidden", "topk", "token_blocks", "row_blocks"),
+    [
+        (7168, 8, 30, 30),
+        (64, 1, 1, 1),
+        (208, 6, 1, 1),
+        (224, 6, 1, 1),
+        (240, 6, 2, 1),
+        (256, 2, 2, 2),
+        (8192, 16, 35, 35),
+    ],
+)
+def test_block_counts(hidden: int, topk: int, token_blocks: int, row_blocks: int) -> None:
+    ids = [_ids(list(range(topk))), _ids([-1] * topk)]
+    routed = reference.route([ids[0] + topk, ids[1]], 2 * topk)  # all choices of rank 0 are on rank 1
+    first, second = reference.traffic(routed, hidden, topk, "urma")
+    assert (first.copies, first.rows, second.copies, second.rows) == (1, 0, 0, topk)
+    assert first.bytes_put_dispatch == token_blocks * 512
+    assert second.bytes_put_combine == topk * row_blocks * 512
+    assert (first.wqes_dispatch, second.wqes_combine) == (1, topk)
+    assert reference.traffic(routed, hidden, topk, "mte")[1].wqes_combine == 0
+
+
+@given(layers())
+def test_copies_are_one_per_token_and_other_rank(layer: tuple[list[Tensor], int]) -> None:
+    ids, num_experts = layer
+    local = num_experts // len(ids)
+    routed = reference.route(ids, num_experts)
+    carried = reference.traffic(routed, 64, ids[0].shape[1], "mte")
+    for rank, rank_ids in enumerate(ids):
+        others = 0
+        for row in rank_ids.tolist():
+            others += len({expert // local for expert in row if expert >= 0} - {rank})
+        assert carried[rank].copies == others
+
+
+@pytest.mark.parametrize(("local_experts", "blocks"), [(1, 1), (88, 1), (89, 2), (208, 2), (209, 3)])
+def test_control_bytes(local_experts: int, blocks: int) -> None:
+    ids = [torch.full((0, 1), -1, dtype=torch.int32)] * 3
+    carried = reference.traffic(reference.route(ids, 3 * local_experts), 64, 1, "mte")
+    assert all(rank.bytes_put_control == 2 * 2 * blocks * 512 for rank in carried)

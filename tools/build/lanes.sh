@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+# Purpose: the lanes of `build.sh test`: named steps, each a bash process of its own (so that `set -e` holds inside),
+# the table of minutes, and the resumable long lane.
+# Layer: build, sourced by build.sh after environment.sh.
+# shellcheck shell=bash
+
+STEP_NAMES=()
+STEP_RESULTS=()
+
+minutes() { awk -v s="$1" 'BEGIN { printf "%.1f", s / 60 }'; }
+
+# run_step NAME [TIMEOUT_SECONDS]: run step_NAME, keep its time and result; sets STEP_RC. A failed step stops nothing.
+run_step() {
+    local name=$1 start=$SECONDS limit=()
+    [ -z "${2:-}" ] || limit=(timeout -k 30 "$2")
+    say "== $name"
+    STEP_RC=0
+    "${limit[@]}" "$BASH" ./build.sh step "$name" || STEP_RC=$?
+    STEP_SECONDS=$((SECONDS - start))
+    STEP_NAMES+=("$name")
+    if [ "$STEP_RC" = 0 ]; then STEP_RESULTS+=("passed  $(minutes "$STEP_SECONDS") min"); else
+        STEP_RESULTS+=("FAILED  $(minutes "$STEP_SECONDS") min (exit $STEP_RC)"); fi
+}
+
+# report TITLE: the table, then one closing line; returns 1 when a step failed.
+report() {
+    local i failed=0
+    printf '\n%s\n' "$1"
+    for i in "${!STEP_NAMES[@]}"; do
+        printf '  %-14s %s\n' "${STEP_NAMES[i]}" "${STEP_RESULTS[i]}"
+        case "${STEP_RESULTS[i]}" in FAILED*) failed=$((failed + 1)) ;; esac
+    done
+    printf '  %-14s %9s min\n' total "$(minutes "$SECONDS")"
+    printf 'steps: %d passed, %d failed\n' "$((${#STEP_NAMES[@]} - failed))" "$failed"
+    [ "$failed" = 0 ]
+}
+
+step_build() { need_package; }
+
+# The programs run one after another: each starts ranks of its own, and some measure time-outs.
+step_cpp() {
+    need_package
+    ctest --test-dir "$DEV_BUILD" --output-on-failure --no-tests=error
+}
+
+step_python() {
+    need_package
+    python -m pytest -q -m "not long"
+}
+
+step_python-fast() {
+    need_package
+    python -m pytest -q -m fast
+}
+
+step_sim() {
+    need_package
+    ASCEND_DEEPEP_TWIN_POLICY=sim python -m pytest -q -m "sim and not long"
+}
+
+# The Python selection runs under the venv's base interpreter with a staged package: PYTHONPATH entries, unlike the
+# venv's own site-packages, have no .pth file executed, so the editable package cannot come before the stage.
+step_sanitizer() {
+    need_package
+    local stage="$PWD/build/asan/stage" libraries
+    cmake --preset asan -DASCEND_DEEPEP_BUILD_PYTHON=ON -DPython_EXECUTABLE="$VENV/bin/python" > /dev/null
+    cmake --build build/asan -j "$JOBS"
+    ctest --preset asan --no-tests=error
+    rm -rf "$stage"
+    cmake --install build/asan --prefix "$stage" > /dev/null
+    cp -r python/ascend_deepep/. "$stage/ascend_deepep/"
+    libraries="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
+    LD_PRELOAD="$libraries" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$stage:$(site_packages)" \
+        "$PYTHON" -m pytest -q -m sanitizer
+}
+
+step_packaging() {
+    need_package
+    python -m pytest -q -m long tests/packaging
+}
+
+step_python-long() {
+    need_package
+    python -m pytest -q -m long --ignore=tests/packaging
+}
+
+step_sweep() {
+    need_package
+    "$VENV/bin/ascend-deepep" demo --sweep
+}
+
+step_aarch64() {
+    need_compiler
+    need_venv
+    need_aarch64
+    cmake --preset aarch64 > /dev/null
+    cmake --build build/aarch64 -j "$JOBS"
+    ctest --preset aarch64 --no-tests=error
+}
+
+# tree_hash: git's tree object of the files as they lie here, committed or not; the real index stays untouched.
+tree_hash() {
+    local scratch tree
+    scratch="$(mktemp -d)"
+    mkdir "$scratch/objects"
+    tree="$(GIT_INDEX_FILE="$scratch/index" GIT_OBJECT_DIRECTORY="$scratch/objects" \
+        GIT_ALTERNATE_OBJECT_DIRECTORIES="$(git rev-parse --absolute-git-dir)/objects" \
+        bash -c 'git add -A && git write-tree')"
+    rm -rf "$scratch"
+    echo "$tree"
+}
+
+LONG_SUITES=(packaging aarch64 python-long sweep)
+
+# test_long [MINUTES]: each suite not yet passed for this very tree. With a budget, what does not fit is named as not
+# reached; it is no failure, and the next call goes on there.
+test_long() {
+    local budget=${1:-} suite stamp tree left open=()
+    tree="$(tree_hash)"
+    mkdir -p build/long
+    for suite in "${LONG_SUITES[@]}"; do
+        stamp="build/long/$suite-$tree"
+        if [ -f "$stamp" ]; then
+            STEP_NAMES+=("$suite")
+            STEP_RESULTS+=("passed  $(cat "$stamp") min (earlier, same tree)")
+            continue
+        fi
+        left=""
+        if [ -n "$budget" ]; then
+            left=$((budget * 60 - SECONDS))
+            if [ "$left" -le 0 ]; then
+                open+=("$suite")
+                continue
+            fi
+        fi
+        run_step "$suite" "$left"
+        if [ "$STEP_RC" = 0 ]; then minutes "$STEP_SECONDS" > "$stamp"; fi
+        if [ "$STEP_RC" = 124 ] && [ -n "$left" ]; then
+            open+=("$suite")
+            unset 'STEP_NAMES[-1]' 'STEP_RESULTS[-1]'
+        fi
+    done
+    [ ${#open[@]} = 0 ] || say "not reached within $budget min, run again to go on: ${open[*]}"
+    report "test long, tree $tree"
+}

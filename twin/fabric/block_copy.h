@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies into and out of windows by the block rule: of each block first the data, then the flag area, its tag last by a
+// release store. Layer: twin/fabric; this is how the twin keeps assumption A1 (docs/protocol.md) between processes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ascend_deepep::twin {
+
+// `dst` lies in a window, so its address modulo 512 is its place in a block. Any range; no overlap with `src`.
+void write_window(uint8_t* dst, const uint8_t* src, size_t bytes);
+
+// `src` lies in a window. A range that starts in a flag area has its tag read before anything else of the range.
+void read_window(uint8_t* dst, const uint8_t* src, size_t bytes);
+
+}  // namespace ascend_deepep::twin

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Window accesses, deliveries and their faults, and what an idle rank looks at. Layer: twin/fabric.
+#include "twin/fabric/fabric.h"
+
+#include <time.h>
+
+#include <cstring>
+
+#include "twin/fabric/block_copy.h"
+#include "twin/fabric/flag_access.h"
+#include "twin/runtime/kernel_fault.h"
+
+namespace ascend_deepep::twin {
+namespace {
+
+constexpr uint64_t kCheckEveryNs = 100'000'000;
+
+uint64_t now_ns() {
+    timespec now;
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<uint64_t>(now.tv_nsec);
+}
+
+EngineConfig engine_config(const FabricConfig& config, const WindowTable& windows) {
+    EngineConfig engine{};
+    engine.rank = config.rank;
+    engine.sq_depth = config.queue_depth;
+    engine.cq_depth = config.queue_depth;
+    engine.local_base = windows.window(config.rank);
+    engine.window_bytes = windows.window_bytes();
+    engine.is_stepped = config.is_stepped;
+    for (uint32_t rank = 0; rank < config.nonces.size(); ++rank) {
+        engine.ranks.push_back(fabric_address(rank, config.nonces[rank]));
+    }
+    return engine;
+}
+
+}  // namespace
+
+Fabric::Fabric(const FabricConfig& config, std::unique_ptr<WindowTable> windows, Memory& memory)
+    : config_(config),
+      windows_(std::move(windows)),
+      own_window_(windows_->window(config.rank)),
+      memory_(memory),
+      liveness_(config.pids),
+      waiter_(*windows_, config.rank),
+      engine_(engine_config(config, *windows_), memory, *this),
+      meter_(config.layout) {
+    set_state(OwnerState::kLive);
+}
+
+void Fabric::set_state(OwnerState state) {
+    uint32_t* word = &windows_->shared(config_.rank).state;
+    if (load_state(word) == static_cast<uint32_t>(OwnerState::kFailed)) return;
+    store_state(word, static_cast<uint32_t>(state));
+}
+
+void Fabric::begin(OperationKind kind, std::vector<GmRange> ranges) {
+    kind_ = kind;
+    ranges_ = std::move(ranges);
+    doorbells_at_begin_ = engine_.doorbells();
+    next_check_ns_ = now_ns() + kCheckEveryNs;
+}
+
+void Fabric::end() {
+    waiter_.flush();
+    const uint64_t doorbells = engine_.doorbells() - doorbells_at_begin_;
+    Traffic& totals = meter_.totals();
+    (kind_ == OperationKind::kDispatch ? totals.doorbells_dispatch : totals.doorbells_combine) += doorbells;
+    ranges_.clear();
+}
+
+void Fabric::window_write(void* dst, const void* src, size_t bytes) {
+    auto* to = static_cast<uint8_t*>(dst);
+    const auto* from = static_cast<const uint8_t*>(src);
+    if (is_in_own_window(dst, bytes)) {
+        write_window(to, from, bytes);
+        return;
+    }
+    const uint32_t owner = windows_->rank_of(dst);
+    const uint64_t offset = windows_->offset_of(dst);
+    require(offset + bytes <= windows_->window_bytes(), "window write", "a copy stays inside one window",
+            offset + bytes, windows_->window_bytes(), "check the offset against the window layout");
+    require((offset | bytes) % kBlockBytes == 0, "put_block", "a peer's window is written by whole 512 B blocks",
+            (offset | bytes) % kBlockBytes, 0, "compose the block with its flag area in UB and put it in one copy");
+    const WindowRegion region = meter_.count(offset, bytes);
+    require(region != WindowRegion::kCount, "put_block", "a put lies in one region that peers may write", offset,
+            windows_->window_bytes(), "check the offset against the window layout");
+    if (region == WindowRegion::kControlRing && fault_.strike_control()) return;
+    write_window(to, from, bytes);
+    waiter_.note_write(owner);
+}
+
+void Fabric::window_read(void* dst, const void* src, size_t bytes) {
+    require(is_in_own_window(src, bytes), "window read", "a kernel reads its own window only, and stays inside it",
+            windows_->offset_of(src) + bytes, windows_->window_bytes(), "let the peer put what is needed");
+    read_window(static_cast<uint8_t*>(dst), static_cast<const uint8_t*>(src), bytes);
+}
+
+void Fabric::check_access(const void* p, size_t bytes, bool write) {
+    const uint64_t at = reinterpret_cast<uint64_t>(p);
+    const auto holds = [&](const void* data, uint64_t size) {
+        const uint64_t base = reinterpret_cast<uint64_t>(data);
+        return at >= base && bytes <= size && at - base <= size - bytes;
+    };
+    if (windows_->contains(p)) {
+        require(windows_->rank_of(p) == config_.rank, write ? "GM store" : "GM load",
+                "peers' windows are written by block copies only", windows_->rank_of(p), config_.rank, "use put_block");
+        require(windows_->offset_of(p) + bytes <= windows_->window_bytes(), write ? "GM store" : "GM load",
+                "an access stays inside the window", windows_->offset_of(p) + bytes, windows_->window_bytes(),
+                "check the offset against the window layout");
+        return;
+    }
+    if (holds(memory_.data(), memory_.bytes())) return;
+    for (const GmRange& range : ranges_) {
+        if (holds(range.data, range.bytes)) return;
+    }
+    raise_fault({write ? "GM store" : "GM load", "an access lies in a tensor of the call, a window or the workspace",
+                 at, bytes, "check the address; tensors are known with their exact sizes"});
+}
+
+void Fabric::step() {
+    engine_.run_one_each();
+    waiter_.flush();
+}
+
+void Fabric::idle() {
+    waiter_.flush();
+    if (engine_.has_pending()) return;
+    const uint64_t now = now_ns();
+    if (now >= next_check_ns_) {
+        next_check_ns_ = now + kCheckEveryNs;
+        check_world();
+    }
+    if (abort_requested_.load(std::memory_order_relaxed)) abort(Code::kPeerAborted, config_.rank);
+    waiter_.wait();
+}
+
+void Fabric::check_world() {
+    if (config_.interrupted && config_.interrupted()) {
+        was_interrupted_ = true;
+        abort_requested_.store(true, std::memory_order_relaxed);
+        return;
+    }
+    std::vector<bool> is_gone(windows_->num_ranks(), false);
+    for (uint32_t rank : liveness_.gone())
+        is_gone[rank] = true;
+    for (uint32_t peer = 0; peer < windows_->num_ranks(); ++peer) {
+        if (peer == config_.rank) continue;
+        const Code code = peer_failure(peer, is_gone[peer]);
+        if (code != Code::kOk) {
+            abort(code, peer);
+            return;
+        }
+    }
+}
+
+// A peer that left after it had finished the operation in progress owes nothing: all its writes have landed. One that
+// left a broken communicator has posted an abort message, and that one names the root.
+Code Fabric::peer_failure(uint32_t peer, bool is_gone) const {
+    const auto state = static_cast<OwnerState>(load_state(&windows_->shared(peer).state));
+    if (!is_gone && state == OwnerState::kLive) return Code::kOk;
+    const auto& theirs = reinterpret_cast<const ControlPage*>(windows_->window(peer))->state;
+    const auto& own = reinterpret_cast<const ControlPage*>(windows_->window(config_.rank))->state;
+    if (load_tag(&theirs.sequence) > load_tag(&own.sequence) || load_tag(&theirs.is_broken) != 0) return Code::kOk;
+    return state == OwnerState::kFailed ? Code::kPeerAborted : Code::kPeerLost;
+}
+
+void Fabric::abort(Code code, uint32_t root) {
+    uint64_t* word = &control_page().abort_word.word;
+    if (load_tag(word) == 0) store_tag(word, (static_cast<uint64_t>(code) << 32) | (root + 1));
+}
+
+bool Fabric::is_dispatch_half(uint64_t offset) const {
+    for (WindowRegion half : {WindowRegion::kDispatchHalf0, WindowRegion::kDispatchHalf1}) {
+        const Region& region = config_.layout.regions[static_cast<uint32_t>(half)];
+        if (offset >= region.offset && offset - region.offset < region.bytes) return true;
+    }
+    return false;
+}
+
+CqeStatus Fabric::deliver(uint32_t peer, uint64_t remote_offset, const uint8_t* source, uint32_t bytes) {
+    const bool is_copy = is_dispatch_half(remote_offset);
+    Traffic& totals = meter_.totals();
+    ++(is_copy ? totals.wqes_dispatch : totals.wqes_combine);
+    const FaultKind fault = is_copy ? fault_.strike_copy() : FaultKind::kNone;
+    if (fault == FaultKind::kBadCqe) return CqeStatus::kRemoteAccess;
+    if (meter_.count(remote_offset, bytes) == WindowRegion::kCount) return CqeStatus::kRemoteAccess;
+    if (fault != FaultKind::kNone) {
+        deliver_faulty(fault, peer, remote_offset, source, bytes);
+    } else {
+        write_window(windows_->window(peer) + remote_offset, source, bytes);
+    }
+    waiter_.note_write(peer);
+    return CqeStatus::kOk;
+}
+
+void Fabric::deliver_faulty(FaultKind fault, uint32_t peer, uint64_t remote_offset, const uint8_t* source,
+                            uint32_t bytes) {
+    std::vector<uint8_t> copy(source, source + bytes);
+    uint64_t offset = remote_offset;
+    switch (fault) {
+        case FaultKind::kDropWqe:
+            return;
+        case FaultKind::kFlipBit: {
+            // The smallest hidden state is 128 B: the bit is one of it whatever the call's hidden is.
+            const uint64_t bit = fault_.draw(uint64_t{kMinHidden} * kElementBytes * 8);
+            copy[bit / 8] = static_cast<uint8_t>(copy[bit / 8] ^ (1U << (bit % 8)));
+            break;
+        }
+        case FaultKind::kStaleFlag: {
+            uint8_t* flag = copy.data() + flag_offset(fault_.draw(bytes / kBlockBytes));
+            uint64_t tag;
+            std::memcpy(&tag, flag, sizeof(tag));
+            --tag;
+            std::memcpy(flag, &tag, sizeof(tag));
+            break;
+        }
+        case FaultKind::kSwapSlots: {
+            const uint64_t source_bytes = uint64_t{config_.max_tokens} * config_.layout.token_slot_bytes;
+            const bool is_last = config_.rank + 1 == windows_->num_ranks();
+            offset = is_last ? offset - source_bytes : offset + source_bytes;
+            break;
+        }
+        case FaultKind::kLateFlag:
+            for (uint32_t i = 0; i < kBlockDataBytes; ++i)
+                copy[i] = static_cast<uint8_t>(~copy[i]);
+            break;
+        case FaultKind::kNone:
+        case FaultKind::kDropControl:
+        case FaultKind::kBadCqe:
+            break;
+    }
+    write_window(windows_->window(peer) + offset, copy.data(), bytes);
+}
+
+}  // namespace ascend_deepep::twin

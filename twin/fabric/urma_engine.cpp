@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rings, doorbells, checks and completions of the URMA engine. Layer: twin/fabric.
+// WQE and CQE formats: op_kernel/contract/arch35.
+#include "twin/fabric/urma_engine.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "contract/block.h"
+
+namespace ascend_deepep::twin {
+namespace {
+
+constexpr uint64_t kRegisterStride = 64;  // one peer's registers
+constexpr uint64_t kSqRegister = 0;
+constexpr uint64_t kCqRegister = 8;
+constexpr uint64_t kPage = 4096;
+constexpr uint32_t kFabricBaseShift = 40;  // a window is below 1 TiB
+constexpr uint32_t kJettyType = 1;
+constexpr uint32_t kTokenEnable = 1;
+
+uint64_t mix(uint64_t value) {
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBULL;
+    return value ^ (value >> 31);
+}
+
+bool is_inside(uint64_t address, uint64_t length, uint64_t base, uint64_t bytes) {
+    return address >= base && length <= bytes && address - base <= bytes - length;
+}
+
+}  // namespace
+
+FabricAddress fabric_address(uint32_t rank, uint64_t nonce) {
+    FabricAddress address{};
+    address.base = (uint64_t{rank} + 1) << kFabricBaseShift;
+    const uint64_t bits = mix(nonce);
+    address.tpn = (rank + 1) | (static_cast<uint32_t>(bits & 0xFFFU) << 12);
+    address.segment = static_cast<uint32_t>(bits >> 12) & 0xFFFFFU;
+    address.token = static_cast<uint32_t>(bits >> 32) | 1U;
+    address.jetty_type = kJettyType;
+    address.target_hint = rank & 0xFFU;
+    for (uint32_t i = 0; i < 4; ++i)
+        address.eid[i] = static_cast<uint32_t>(mix(nonce + i + 1));
+    return address;
+}
+
+uint64_t UrmaEngine::memory_bytes(uint32_t num_ranks, uint32_t sq_depth, uint32_t cq_depth) {
+    const uint64_t rings = uint64_t{num_ranks} * (uint64_t{sq_depth} * kWqeBytes + uint64_t{cq_depth} * kCqeBytes);
+    return align_up(num_ranks * kQueueContextStride, kBlockBytes) + align_up(rings, kBlockBytes) + kPage;
+}
+
+UrmaEngine::UrmaEngine(const EngineConfig& config, Memory& memory, WriteSink& sink)
+    : config_(config), sink_(sink), queues_(config.ranks.size()) {
+    const uint64_t num_ranks = config_.ranks.size();
+    registers_bytes_ = align_up(num_ranks * kRegisterStride, kPage);
+    void* page = ::mmap(nullptr, registers_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (page == MAP_FAILED) raise_system_error("reserving addresses for doorbell registers failed");
+    registers_ = reinterpret_cast<uint64_t>(page);
+    table_ = memory.take(num_ranks * kQueueContextStride, kBlockBytes);
+    for (uint32_t peer = 0; peer < num_ranks; ++peer) {
+        auto* context = reinterpret_cast<QueueContext*>(table_ + peer * kQueueContextStride);
+        const FabricAddress& address = config_.ranks[peer];
+        *context = QueueContext{};
+        context->sq_base = reinterpret_cast<uint64_t>(memory.take(uint64_t{config_.sq_depth} * kWqeBytes, kWqeBytes));
+        context->sq_doorbell = registers_ + peer * kRegisterStride + kSqRegister;
+        context->cq_base = reinterpret_cast<uint64_t>(memory.take(uint64_t{config_.cq_depth} * kCqeBytes, kCqeBytes));
+        context->cq_doorbell = registers_ + peer * kRegisterStride + kCqRegister;
+        context->remote_base = address.base;
+        context->remote_bytes = config_.window_bytes;
+        context->sq_depth = config_.sq_depth;
+        context->cq_depth = config_.cq_depth;
+        context->tpn = address.tpn;
+        context->remote_segment = address.segment;
+        context->remote_token = address.token;
+        context->token_enable = kTokenEnable;
+        context->jetty_type = address.jetty_type;
+        context->target_hint = address.target_hint;
+        context->local_token = config_.ranks[config_.rank].token;
+        std::memcpy(context->remote_eid, address.eid, sizeof(address.eid));
+    }
+}
+
+UrmaEngine::~UrmaEngine() {
+    ::munmap(reinterpret_cast<void*>(registers_), registers_bytes_);
+}
+
+void UrmaEngine::ring(uint64_t at, uint32_t value) {
+    const uint64_t peer = at / kRegisterStride, reg = at % kRegisterStride;
+    if (peer >= queues_.size()) return;  // the rest of the register page: a store there is lost, as on the device
+    if (reg == kSqRegister) ring_sq(static_cast<uint32_t>(peer), value);
+    if (reg == kCqRegister) ring_cq(static_cast<uint32_t>(peer), value);
+}
+
+void UrmaEngine::ring_sq(uint32_t peer, uint32_t producer) {
+    Queue& queue = queues_[peer];
+    ++doorbells_;
+    if (queue.is_stopped) return;
+    if (producer - queue.consumed > config_.sq_depth || producer - queue.consumed < queue.rung - queue.consumed) {
+        complete(peer, queue.consumed, {CqeStatus::kBadWqe, WqeFault::kOverrun}, 0);
+        stop(peer);
+        return;
+    }
+    num_pending_ += producer - queue.rung;
+    queue.rung = producer;
+    if (config_.is_stepped) return;
+    while (!queue.is_stopped && queue.consumed != queue.rung)
+        execute_one(peer);
+}
+
+void UrmaEngine::ring_cq(uint32_t peer, uint32_t consumer) {
+    Queue& queue = queues_[peer];
+    // The register has 24 bits: the index is the one within that distance behind the producer.
+    const uint32_t behind = (queue.cq_produced - consumer) & kCqDoorbellMask;
+    if (behind > queue.cq_produced - queue.cq_consumed) {  // moves back, or past what was completed
+        stop(peer);
+        return;
+    }
+    queue.cq_consumed = queue.cq_produced - behind;
+}
+
+void UrmaEngine::run_one_each() {
+    for (uint32_t peer = 0; num_pending_ != 0 && peer < queues_.size(); ++peer) {
+        if (!queues_[peer].is_stopped && queues_[peer].consumed != queues_[peer].rung) execute_one(peer);
+    }
+}
+
+void UrmaEngine::execute_one(uint32_t peer) {
+    Queue& queue = queues_[peer];
+    const uint32_t index = queue.consumed++;
+    --num_pending_;
+    ++wqes_;
+    uint32_t words[kWqeWords];
+    const uint64_t slot = index & (config_.sq_depth - 1);
+    std::memcpy(words, reinterpret_cast<const uint8_t*>(context(peer).sq_base) + slot * kWqeBytes, kWqeBytes);
+    const WqeFields wqe = decode_wqe(words);
+    Verdict verdict = check(peer, wqe, index);
+    if (verdict.status == CqeStatus::kOk) {
+        const auto* source = reinterpret_cast<const uint8_t*>(wqe.local_address);
+        verdict.status = sink_.deliver(peer, wqe.remote_address - config_.ranks[peer].base, source, wqe.length);
+        if (verdict.status != CqeStatus::kOk) verdict.fault = WqeFault::kInjected;
+    }
+    complete(peer, index, verdict, wqe.length);
+}
+
+UrmaEngine::Verdict UrmaEngine::check(uint32_t peer, const WqeFields& wqe, uint32_t index) const {
+    const auto bad = [](WqeFault fault) { return Verdict{CqeStatus::kBadWqe, fault}; };
+    const FabricAddress& remote = config_.ranks[peer];
+    if (wqe.owner != wqe_owner(index, config_.sq_depth)) return bad(WqeFault::kOwner);
+    if (wqe.opcode != static_cast<uint32_t>(WqeOpcode::kWrite)) return bad(WqeFault::kOpcode);
+    if (wqe.num_sge != 1) return bad(WqeFault::kNumSge);
+    if (wqe.completion != 1) return bad(WqeFault::kCompletion);
+    if (wqe.jetty_type != remote.jetty_type || wqe.target_hint != remote.target_hint) return bad(WqeFault::kJetty);
+    if (wqe.length == 0 || wqe.length % kBlockBytes != 0) return bad(WqeFault::kLength);
+    if (wqe.tpn != remote.tpn) return {CqeStatus::kRemoteAccess, WqeFault::kTpn};
+    if (!std::equal(wqe.remote_eid, wqe.remote_eid + 4, remote.eid)) return {CqeStatus::kRemoteAccess, WqeFault::kEid};
+    if (wqe.segment != remote.segment) return {CqeStatus::kRemoteAccess, WqeFault::kSegment};
+    if (wqe.token_enable != kTokenEnable || wqe.remote_token != remote.token) {
+        return {CqeStatus::kBadToken, WqeFault::kToken};
+    }
+    if (wqe.local_token != config_.ranks[config_.rank].token) return {CqeStatus::kBadToken, WqeFault::kLocalToken};
+    const uint64_t local_base = reinterpret_cast<uint64_t>(config_.local_base);
+    if (!is_inside(wqe.local_address, wqe.length, local_base, config_.window_bytes) ||
+        wqe.local_address % kBlockBytes != 0) {
+        return {CqeStatus::kLocalAccess, WqeFault::kLocalRange};
+    }
+    if (!is_inside(wqe.remote_address, wqe.length, remote.base, config_.window_bytes) ||
+        wqe.remote_address % kBlockBytes != 0) {
+        return {CqeStatus::kRemoteAccess, WqeFault::kRemoteRange};
+    }
+    return {};
+}
+
+void UrmaEngine::complete(uint32_t peer, uint32_t index, const Verdict& verdict, uint32_t bytes) {
+    Queue& queue = queues_[peer];
+    auto* ring = reinterpret_cast<uint8_t*>(context(peer).cq_base);
+    uint32_t status = static_cast<uint32_t>(verdict.status), substatus = static_cast<uint32_t>(verdict.fault);
+    if (queue.cq_produced - queue.cq_consumed >= config_.cq_depth) {
+        // No room: the newest completion, which nobody has consumed yet, turns into the error, and the queue stops.
+        --queue.cq_produced;
+        status = static_cast<uint32_t>(CqeStatus::kLost);
+        substatus = static_cast<uint32_t>(WqeFault::kCqOverrun);
+        stop(peer);
+    }
+    const uint32_t produced = queue.cq_produced++;
+    uint32_t words[kCqeWords] = {};
+    words[0] =
+        cqe_word0(cqe_owner(produced, config_.cq_depth), static_cast<uint32_t>(WqeOpcode::kWrite), substatus, status);
+    words[1] = index & (config_.sq_depth - 1);
+    words[3] = config_.ranks[peer].tpn;
+    words[4] = bytes;
+    std::memcpy(ring + uint64_t{produced & (config_.cq_depth - 1)} * kCqeBytes, words, kCqeBytes);
+}
+
+void UrmaEngine::stop(uint32_t peer) {
+    Queue& queue = queues_[peer];
+    queue.is_stopped = true;
+    num_pending_ -= queue.rung - queue.consumed;
+    queue.consumed = queue.rung;
+}
+
+}  // namespace ascend_deepep::twin

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The URMA engine of the host twin: consumes 64 B WQEs from SQ rings after a doorbell, as hardware would, checks them,
+// hands the data on and writes CQEs. Layer: twin/fabric. It knows rings, registers and addresses, and no operator.
+// Whatever a WQE holds, the answer is a completion with a status; nothing here trusts what a kernel wrote.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "contract/arch35/cqe.h"
+#include "contract/arch35/wqe.h"
+#include "contract/queue_context.h"
+#include "twin/fabric/window.h"
+
+namespace ascend_deepep::twin {
+
+// The check a WQE failed: substatus of its CQE. The status says what kind of access it was.
+enum class WqeFault : uint32_t {
+    kNone = 0,
+    kOverrun,      // the doorbell's producer index is more than a ring ahead of the engine: index of the first WQE
+    kOwner,        // owner bit of another pass: the doorbell came before the WQE
+    kOpcode,       // not WRITE
+    kNumSge,       // not 1
+    kCompletion,   // no completion asked for
+    kJetty,        // jetty type or target hint is not the queue's
+    kTpn,          // not the peer's
+    kEid,          // not the peer's
+    kSegment,      // not the peer's window
+    kToken,        // token value or token enable is not the peer's
+    kLocalToken,   // not the own window's
+    kLength,       // 0, or not whole blocks
+    kLocalRange,   // not whole blocks inside the own window
+    kRemoteRange,  // not whole blocks inside the peer's window, in fabric addresses
+    kInjected,     // a planted fault
+    kCqOverrun,    // a completion found no free CQE; the queue stops
+};
+
+// How a rank addresses a peer's window. Derived from the nonce that the peer drew at rendezvous.
+struct FabricAddress {
+    uint64_t base;  // fabric address of the window: not a pointer of any process
+    uint32_t tpn, segment, token, jetty_type, target_hint;
+    uint32_t eid[4];
+};
+FabricAddress fabric_address(uint32_t rank, uint64_t nonce);
+
+// Where the data of a good WQE goes, and what fails it nevertheless.
+class WriteSink {
+  public:
+    virtual ~WriteSink() = default;
+    virtual CqeStatus deliver(uint32_t peer, uint64_t remote_offset, const uint8_t* source, uint32_t bytes) = 0;
+};
+
+struct EngineConfig {
+    uint32_t rank;
+    uint32_t sq_depth;          // power of two
+    uint32_t cq_depth;          // power of two, normally the same
+    const uint8_t* local_base;  // the own window, where sources must lie
+    uint64_t window_bytes;      // of every rank
+    std::vector<FabricAddress> ranks;
+    bool is_stepped;  // false: a doorbell runs its WQEs at once. true: run_one_each() does, later
+};
+
+class UrmaEngine {
+  public:
+    // Bytes of `memory` that the rings and the queue table take.
+    static uint64_t memory_bytes(uint32_t num_ranks, uint32_t sq_depth, uint32_t cq_depth);
+
+    UrmaEngine(const EngineConfig& config, Memory& memory, WriteSink& sink);
+    ~UrmaEngine();
+    UrmaEngine(const UrmaEngine&) = delete;
+    UrmaEngine& operator=(const UrmaEngine&) = delete;
+
+    // The table kernels read: QueueContext[num_ranks], stride kQueueContextStride.
+    uint64_t queue_table() const { return reinterpret_cast<uint64_t>(table_); }
+    const QueueContext& context(uint32_t peer) const {
+        return *reinterpret_cast<const QueueContext*>(table_ + peer * kQueueContextStride);
+    }
+
+    // A device store. False: no register of this engine. Registers have 32 bits; a store of another width is lost.
+    bool store(const void* address, uint64_t value, unsigned bytes) {
+        const uint64_t at = reinterpret_cast<uint64_t>(address) - registers_;
+        if (__builtin_expect(at >= registers_bytes_, 1)) return false;
+        if (bytes == kRegisterBytes) ring(at, static_cast<uint32_t>(value));
+        return true;
+    }
+
+    // Stepped execution: WQEs rung and not yet executed. The simulator's order of WQEs would replace run_one_each().
+    bool has_pending() const { return num_pending_ != 0; }
+    void run_one_each();
+
+    uint64_t wqes() const { return wqes_; }            // consumed, good or bad
+    uint64_t doorbells() const { return doorbells_; }  // of SQs
+
+  private:
+    static constexpr unsigned kRegisterBytes = 4;
+
+    struct Queue {
+        uint32_t rung = 0;         // producer index of the last doorbell
+        uint32_t consumed = 0;     // WQEs executed
+        uint32_t cq_produced = 0;  // CQEs written
+        uint32_t cq_consumed = 0;  // as the CQ doorbell says
+        bool is_stopped = false;   // after a CQ overrun or an impossible index
+    };
+    struct Verdict {
+        CqeStatus status = CqeStatus::kOk;
+        WqeFault fault = WqeFault::kNone;
+    };
+
+    void ring(uint64_t at, uint32_t value);
+    void ring_sq(uint32_t peer, uint32_t producer);
+    void ring_cq(uint32_t peer, uint32_t consumer);
+    void execute_one(uint32_t peer);
+    Verdict check(uint32_t peer, const WqeFields& wqe, uint32_t index) const;
+    void complete(uint32_t peer, uint32_t index, const Verdict& verdict, uint32_t bytes);
+    void stop(uint32_t peer);
+
+    EngineConfig config_;
+    WriteSink& sink_;
+    uint8_t* table_;
+    uint64_t registers_;  // a page that is never mapped: stores reach it through store() alone
+    uint64_t registers_bytes_;
+    std::vector<Queue> queues_;
+    uint64_t num_pending_ = 0;
+    uint64_t wqes_ = 0, doorbells_ = 0;
+};
+
+}  // namespace ascend_deepep::twin

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// DataCopy and DataCopyPad: parameters, their units and limits, and the copies themselves.
+// Layer: twin/include. Checks happen when the call is made, bytes move when the pipe gets there.
+#pragma once
+
+#include "twin_detail/tpipe.h"
+
+namespace AscendC {
+
+// Lengths and gaps in 32 B blocks; a gap runs from the end of one block to the start of the next.
+struct DataCopyParams {
+    __aicore__ DataCopyParams() {}
+    __aicore__ DataCopyParams(const uint16_t count, const uint16_t len, const uint16_t src, const uint16_t dst)
+        : blockCount(count), blockLen(len), srcStride(src), dstStride(dst) {}
+    uint16_t blockCount = 1;
+    uint16_t blockLen = 0;
+    union {
+        uint16_t srcGap = 0;
+        uint16_t srcStride;
+    };
+    union {
+        uint16_t dstGap = 0;
+        uint16_t dstStride;
+    };
+};
+
+// blockLen in bytes; the stride on the GM side in bytes, the one on the UB side in 32 B blocks.
+struct DataCopyExtParams {
+    __aicore__ DataCopyExtParams() {}
+    __aicore__ DataCopyExtParams(const uint16_t count, const uint32_t len, const int64_t src, const int64_t dst,
+                                 const uint32_t reserved)
+        : blockCount(count), blockLen(len), srcStride(src), dstStride(dst), rsv(reserved) {}
+    uint16_t blockCount = 1;
+    uint32_t blockLen = 0;
+    int64_t srcStride = 0;
+    int64_t dstStride = 0;
+    uint32_t rsv = 0;
+};
+
+// The pad value: T, or for the 16-bit float classes also a literal 0, which the device's builtin types accept.
+template <typename T, bool = ascend_deepep::twin::kIsFloat16<T>>
+struct TwinPadValue {
+    TwinPadValue(T pad) : value(pad) {}
+    T value;
+};
+template <typename T>
+struct TwinPadValue<T, true> {
+    TwinPadValue(T pad) : value(pad) {}
+    TwinPadValue(int pad) : value(static_cast<float>(pad)) {}
+    T value;
+};
+
+template <typename T>
+struct DataCopyPadExtParams {
+    __aicore__ DataCopyPadExtParams() {}
+    __aicore__ DataCopyPadExtParams(const bool isPadValue, const uint8_t leftPadValue, const uint8_t rightPadValue,
+                                    TwinPadValue<T> padValue)
+        : isPad(isPadValue), leftPadding(leftPadValue), rightPadding(rightPadValue), paddingValue(padValue.value) {}
+    bool isPad = false;
+    uint8_t leftPadding = 0;
+    uint8_t rightPadding = 0;
+    T paddingValue = T{};
+};
+
+}  // namespace AscendC
+
+namespace ascend_deepep::twin {
+
+constexpr uint32_t kMaxCopyBlocks = 4095;
+constexpr uint32_t kMaxPadBlockBytes = 2097151;
+
+// One copy in bytes. Steps run from the start of one block to the start of the next.
+struct CopyPlan {
+    uint8_t* dst;
+    const uint8_t* src;
+    uint32_t blocks;
+    uint32_t block_bytes;
+    int64_t dst_step;
+    int64_t src_step;
+
+    // Lowest and one past the highest byte that the GM or UB side touches, relative to its pointer.
+    static int64_t low(int64_t step, uint32_t blocks) { return step < 0 ? step * (int64_t{blocks} - 1) : 0; }
+    static int64_t high(int64_t step, uint32_t blocks, uint32_t bytes) {
+        return (step < 0 ? 0 : step * (int64_t{blocks} - 1)) + bytes;
+    }
+};
+
+inline void require_counts(const char* operation, uint64_t blocks, uint64_t length, uint64_t max_length) {
+    require(blocks >= 1 && blocks <= kMaxCopyBlocks, operation, "blockCount must be 1..4095", blocks, kMaxCopyBlocks,
+            "split the copy");
+    require(length >= 1 && length <= max_length, operation, "blockLen out of range, at least 1 (length, limit)", length,
+            max_length, "split the copy, or skip a copy of nothing");
+}
+
+// Checks the UB side of a copy, whose blocks take `room` bytes each.
+inline void require_ub_side(const char* operation, const uint8_t* data, int64_t step, uint32_t blocks, uint32_t room,
+                            const UbBuffer* buffer) {
+    require_ub_aligned(operation, data);
+    require_ub(operation, data, static_cast<uint64_t>(CopyPlan::high(step, blocks, room)), buffer);
+}
+
+template <typename T>
+inline uint32_t whole_blocks(const char* operation, uint32_t count) {
+    const uint64_t bytes = uint64_t{count} * sizeof(T);
+    require(count > 0 && bytes % kUbBlockBytes == 0, operation,
+            "count copies move whole 32 B blocks; hardware would round down (bytes, unit)", bytes, kUbBlockBytes,
+            "use DataCopyPad for other sizes");
+    require(bytes / kUbBlockBytes <= 0xffff, operation, "a count copy has at most 65535 blocks of 32 B",
+            bytes / kUbBlockBytes, 0xffff, "split the copy");
+    return static_cast<uint32_t>(bytes);
+}
+
+template <typename T>
+inline void require_gm_aligned(const char* operation, const void* p) {
+    require(reinterpret_cast<uintptr_t>(p) % sizeof(T) == 0, operation, "GM address must be aligned to its element",
+            reinterpret_cast<uintptr_t>(p) % sizeof(T), sizeof(T), "align the GM offset");
+}
+
+inline void copy_from_gm(const CopyPlan& plan) {
+    GmHooks& hooks = *current_core().hooks;
+    for (uint32_t i = 0; i < plan.blocks; ++i) {
+        uint8_t* dst = plan.dst + plan.dst_step * i;
+        const uint8_t* src = plan.src + plan.src_step * i;
+        if (hooks.is_window(src)) {
+            hooks.window_read(dst, src, plan.block_bytes);
+        } else {
+            std::memcpy(dst, src, plan.block_bytes);
+        }
+    }
+}
+
+inline void copy_to_gm(const CopyPlan& plan) {
+    Core& core = current_core();
+    core.progress = true;
+    for (uint32_t i = 0; i < plan.blocks; ++i) {
+        uint8_t* dst = plan.dst + plan.dst_step * i;
+        const uint8_t* src = plan.src + plan.src_step * i;
+        if (core.hooks->is_window(dst)) {
+            core.hooks->window_write(dst, src, plan.block_bytes);
+        } else {
+            std::memcpy(dst, src, plan.block_bytes);
+        }
+    }
+}
+
+inline void copy_in_ub(const CopyPlan& plan) {
+    for (uint32_t i = 0; i < plan.blocks; ++i) {
+        std::memmove(plan.dst + plan.dst_step * i, plan.src + plan.src_step * i, plan.block_bytes);
+    }
+}
+
+// Blocks that follow each other on both sides are one.
+inline CopyPlan merged(CopyPlan plan) {
+    if (plan.dst_step == plan.block_bytes && plan.src_step == plan.block_bytes) {
+        plan.block_bytes *= plan.blocks;
+        plan.blocks = 1;
+    }
+    return plan;
+}
+
+inline void touch_gm_side(const uint8_t* data, int64_t step, uint32_t blocks, uint32_t bytes, bool write) {
+    if constexpr (Policy::kChecksGm) {
+        GmHooks& hooks = *current_core().hooks;
+        for (uint32_t i = 0; i < blocks; ++i) {
+            // window_write and window_read check what they are given: peers' windows take whole blocks.
+            if (!hooks.is_window(data + step * i)) hooks.check_access(data + step * i, bytes, write);
+        }
+    } else {
+        static_cast<void>(data), static_cast<void>(step), static_cast<void>(blocks), static_cast<void>(bytes);
+        static_cast<void>(write);
+    }
+}
+
+inline CopyPlan plan_of(uint8_t* dst, const uint8_t* src, const AscendC::DataCopyParams& params) {
+    require_counts("DataCopy", params.blockCount, params.blockLen, 0xffff);
+    const uint32_t bytes = params.blockLen * kUbBlockBytes;
+    return {dst,
+            src,
+            params.blockCount,
+            bytes,
+            int64_t{bytes} + int64_t{params.dstStride} * kUbBlockBytes,
+            int64_t{bytes} + int64_t{params.srcStride} * kUbBlockBytes};
+}
+
+template <typename T>
+inline void issue_load(const AscendC::LocalTensor<T>& dst, const AscendC::GlobalTensor<T>& src, const CopyPlan& plan) {
+    require_gm_aligned<T>("DataCopy", plan.src);
+    src.require_inside("DataCopy", 0,
+                       static_cast<uint64_t>(CopyPlan::high(plan.src_step, plan.blocks, plan.block_bytes)) / sizeof(T));
+    require_ub_side("DataCopy", plan.dst, plan.dst_step, plan.blocks, plan.block_bytes, dst.twin_buffer());
+    touch_gm_side(plan.src, plan.src_step, plan.blocks, plan.block_bytes, false);
+    issue(Pipe::kMte2, [plan = merged(plan)] { copy_from_gm(plan); });
+}
+
+template <typename T>
+inline void issue_store(const AscendC::GlobalTensor<T>& dst, const AscendC::LocalTensor<T>& src, const CopyPlan& plan) {
+    require_gm_aligned<T>("DataCopy", plan.dst);
+    dst.require_inside("DataCopy", 0,
+                       static_cast<uint64_t>(CopyPlan::high(plan.dst_step, plan.blocks, plan.block_bytes)) / sizeof(T));
+    require_ub_side("DataCopy", plan.src, plan.src_step, plan.blocks, plan.block_bytes, src.twin_buffer());
+    touch_gm_side(plan.dst, plan.dst_step, plan.blocks, plan.block_bytes, true);
+    issue(Pipe::kMte3, [plan = merged(plan)] { copy_to_gm(plan); });
+}
+
+template <typename T>
+inline void issue_move(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src, const CopyPlan& plan) {
+    require_ub_side("DataCopy", plan.dst, plan.dst_step, plan.blocks, plan.block_bytes, dst.twin_buffer());
+    require_ub_side("DataCopy", plan.src, plan.src_step, plan.blocks, plan.block_bytes, src.twin_buffer());
+    issue(Pipe::kV, [plan] { copy_in_ub(plan); });
+}
+
+template <typename T>
+uint8_t* gm_bytes(const AscendC::GlobalTensor<T>& tensor) {
+    return reinterpret_cast<uint8_t*>(tensor.GetPhyAddr(0));
+}
+
+}  // namespace ascend_deepep::twin
+
+namespace AscendC {
+
+template <typename T>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const uint32_t count) {
+    using namespace ascend_deepep::twin;
+    const uint32_t bytes = whole_blocks<T>("DataCopy", count);
+    issue_load(dst, src, {dst.twin_data(), gm_bytes(src), 1, bytes, 0, 0});
+}
+template <typename T>
+__aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count) {
+    using namespace ascend_deepep::twin;
+    const uint32_t bytes = whole_blocks<T>("DataCopy", count);
+    issue_store(dst, src, {gm_bytes(dst), src.twin_data(), 1, bytes, 0, 0});
+}
+template <typename T>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count) {
+    using namespace ascend_deepep::twin;
+    const uint32_t bytes = whole_blocks<T>("DataCopy", count);
+    issue_move(dst, src, {dst.twin_data(), src.twin_data(), 1, bytes, 0, 0});
+}
+
+template <typename T>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
+                                const DataCopyParams& repeatParams) {
+    using namespace ascend_deepep::twin;
+    issue_load(dst, src, plan_of(dst.twin_data(), gm_bytes(src), repeatParams));
+}
+template <typename T>
+__aicore__ inline void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src,
+                                const DataCopyParams& repeatParams) {
+    using namespace ascend_deepep::twin;
+    issue_store(dst, src, plan_of(gm_bytes(dst), src.twin_data(), repeatParams));
+}
+template <typename T>
+__aicore__ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                                const DataCopyParams& repeatParams) {
+    using namespace ascend_deepep::twin;
+    issue_move(dst, src, plan_of(dst.twin_data(), src.twin_data(), repeatParams));
+}
+
+}  // namespace AscendC

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compile-time policy under all accessors: Fast does work at once, Sim queues it per pipe and checks GM ranges.
+// Layer: twin/include. ASCEND_DEEPEP_TWIN_POLICY names it; a binary holds accessors of one policy only.
+#pragma once
+
+#include <utility>
+
+#include "twin/runtime/core.h"
+
+#if !defined(ASCEND_DEEPEP_TWIN_POLICY)
+#error "define ASCEND_DEEPEP_TWIN_POLICY as Fast or Sim to compile against the twin"
+#endif
+
+namespace ascend_deepep::twin {
+
+namespace policy {
+struct Fast {
+    static constexpr bool kDeferred = false;
+    static constexpr bool kChecksGm = false;
+};
+struct Sim {
+    static constexpr bool kDeferred = true;
+    static constexpr bool kChecksGm = true;
+};
+}  // namespace policy
+
+using Policy = policy::ASCEND_DEEPEP_TWIN_POLICY;
+
+// Hands work to a pipe of the running core.
+template <typename Work>
+inline void issue(Pipe pipe, Work&& work) {
+    if constexpr (Policy::kDeferred) {
+        current_core().deferred->push(pipe, std::forward<Work>(work));
+    } else {
+        static_cast<void>(pipe);
+        work();
+    }
+}
+
+// Every access to GM passes here.
+inline void touch_gm(const void* p, size_t bytes, bool write) {
+    Core& core = current_core();
+    if constexpr (Policy::kChecksGm) {
+        core.hooks->check_access(p, bytes, write);
+    }
+    if (write) {
+        core.progress = true;
+    }
+}
+
+}  // namespace ascend_deepep::twin

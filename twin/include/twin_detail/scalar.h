@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the scalar unit does beside tensors: GM words past the cache, GM atomics, cache control, core numbers, clock,
+// the CTRL register.
+// Layer: twin/include. Scalar GM words are release stores and acquire loads here.
+#pragma once
+
+#include <chrono>
+#include <cstring>
+
+#include "twin_detail/tensor.h"
+
+namespace ascend_deepep::twin {
+
+template <typename T>
+constexpr bool kIsBypassWord = kIsOneOf<T, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>;
+
+inline void require_gm_word(const char* operation, const void* p, size_t bytes) {
+    require(!is_ub(p), operation, "takes GM addresses only, this is UB", 1, 0, "use LocalTensor for UB");
+    require(reinterpret_cast<uintptr_t>(p) % bytes == 0, operation, "GM word must be aligned to its size",
+            reinterpret_cast<uintptr_t>(p) % bytes, bytes, "align the address");
+}
+
+// Atomic update by compare and exchange of the word's bits; for what the host has no instruction.
+template <typename T, typename Op>
+inline T update_word(T* p, Op op) {
+    using Word = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
+    auto* word = reinterpret_cast<Word*>(p);
+    Word seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+    for (;;) {
+        T old_value;
+        std::memcpy(&old_value, &seen, sizeof(T));
+        const T new_value = op(old_value);
+        Word wanted;
+        std::memcpy(&wanted, &new_value, sizeof(T));
+        if (__atomic_compare_exchange_n(word, &seen, wanted, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            return old_value;
+        }
+    }
+}
+
+template <typename T>
+inline T add_word(T* p, T value) {
+    if constexpr (std::is_integral_v<T>) {
+        return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
+    } else {
+        return update_word(p, [value](T old_value) { return old_value + value; });
+    }
+}
+
+template <typename T>
+constexpr bool kIsScalarAtomic = kIsOneOf<T, uint32_t, int32_t, uint64_t, int64_t, float>;
+
+inline void enter_scalar_atomic(const char* operation, const void* p, size_t bytes) {
+    require_gm_word(operation, p, bytes);
+    touch_gm(p, bytes, true);
+}
+
+}  // namespace ascend_deepep::twin
+
+namespace AscendC {
+
+template <typename T>
+__aicore__ inline void WriteGmByPassDCache(__gm__ T* addr, T value) {
+    using namespace ascend_deepep::twin;
+    static_assert(kIsBypassWord<T>, "WriteGmByPassDCache takes integers of 8 to 64 bits");
+    require_gm_word("WriteGmByPassDCache", addr, sizeof(T));
+    Core& core = current_core();
+    core.progress = true;
+    if (core.hooks->device_store(addr, static_cast<std::make_unsigned_t<T>>(value), sizeof(T))) {
+        return;
+    }
+    touch_gm(addr, sizeof(T), true);
+    __atomic_store_n(addr, value, __ATOMIC_RELEASE);
+}
+
+template <typename T>
+__aicore__ inline T ReadGmByPassDCache(__gm__ T* addr) {
+    using namespace ascend_deepep::twin;
+    static_assert(kIsBypassWord<T>, "ReadGmByPassDCache takes integers of 8 to 64 bits");
+    require_gm_word("ReadGmByPassDCache", addr, sizeof(T));
+    touch_gm(addr, sizeof(T), false);
+    return __atomic_load_n(addr, __ATOMIC_ACQUIRE);
+}
+
+template <typename T>
+__aicore__ inline T AtomicAdd(__gm__ T* address, T value) {
+    static_assert(ascend_deepep::twin::kIsScalarAtomic<T>, "AtomicAdd: uint32 int32 uint64 int64 float");
+    ascend_deepep::twin::enter_scalar_atomic("AtomicAdd", address, sizeof(T));
+    return ascend_deepep::twin::add_word(address, value);
+}
+template <typename T>
+__aicore__ inline T AtomicMax(__gm__ T* address, T value) {
+    static_assert(ascend_deepep::twin::kIsScalarAtomic<T>, "AtomicMax: uint32 int32 uint64 int64 float");
+    ascend_deepep::twin::enter_scalar_atomic("AtomicMax", address, sizeof(T));
+    return ascend_deepep::twin::update_word(address,
+                                            [value](T old_value) { return old_value < value ? value : old_value; });
+}
+template <typename T>
+__aicore__ inline T AtomicMin(__gm__ T* address, T value) {
+    static_assert(ascend_deepep::twin::kIsScalarAtomic<T>, "AtomicMin: uint32 int32 uint64 int64 float");
+    ascend_deepep::twin::enter_scalar_atomic("AtomicMin", address, sizeof(T));
+    return ascend_deepep::twin::update_word(address,
+                                            [value](T old_value) { return value < old_value ? value : old_value; });
+}
+// Writes value2 where the word equals value1; returns what was there.
+template <typename T>
+__aicore__ inline T AtomicCas(__gm__ T* address, T value1, T value2) {
+    static_assert(ascend_deepep::twin::kIsOneOf<T, uint32_t, uint64_t>, "AtomicCas: uint32 uint64");
+    ascend_deepep::twin::enter_scalar_atomic("AtomicCas", address, sizeof(T));
+    __atomic_compare_exchange_n(address, &value1, value2, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return value1;
+}
+template <typename T>
+__aicore__ inline T AtomicExch(__gm__ T* address, T value) {
+    static_assert(ascend_deepep::twin::kIsOneOf<T, uint32_t, uint64_t>, "AtomicExch: uint32 uint64");
+    ascend_deepep::twin::enter_scalar_atomic("AtomicExch", address, sizeof(T));
+    return __atomic_exchange_n(address, value, __ATOMIC_ACQ_REL);
+}
+
+// The twin keeps no stale lines, so cleaning one is a fence.
+template <typename T, CacheLine entireType, DcciDst dcciDst>
+__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+template <typename T, CacheLine entireType, DcciDst dcciDst>
+__aicore__ inline void DataCacheCleanAndInvalid(const LocalTensor<T>&) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+template <typename T, CacheLine entireType>
+__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+__aicore__ inline int64_t GetBlockIdx() {
+    return ascend_deepep::twin::current_core().index;
+}
+__aicore__ inline int64_t GetBlockNum() {
+    return ascend_deepep::twin::current_core().num_cores;
+}
+// 1 GHz on this part: nanoseconds.
+__aicore__ inline int64_t GetSystemCycle() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+__aicore__ inline constexpr uint32_t GetUBSizeInBytes() {
+    return ascend_deepep::twin::kUbTotalBytes - ascend_deepep::twin::kUbReserveBytes;
+}
+
+template <int8_t startBit, int8_t endBit>
+constexpr bool kTwinIsCtrlField = (startBit >= 6 && startBit <= endBit && endBit <= 10) ||
+                                  (startBit == endBit && (startBit == 45 || startBit == 48 || startBit == 50 ||
+                                                          startBit == 53 || startBit == 59 || startBit == 60));
+
+template <int8_t startBit, int8_t endBit>
+__aicore__ inline void SetCtrlSpr(int64_t value) {
+    static_assert(kTwinIsCtrlField<startBit, endBit>, "SetCtrlSpr cannot write these bits");
+    constexpr uint64_t kMask = ((uint64_t{1} << (endBit - startBit + 1)) - 1) << startBit;
+    uint64_t& ctrl = ascend_deepep::twin::current_core().ctrl;
+    ctrl = (ctrl & ~kMask) | ((static_cast<uint64_t>(value) << startBit) & kMask);
+}
+template <int8_t startBit, int8_t endBit>
+__aicore__ inline int64_t GetCtrlSpr() {
+    constexpr int kBits = endBit - startBit + 1;
+    static_assert(startBit >= 0 && startBit <= endBit && endBit < 64, "no such bits");
+    constexpr uint64_t kMask = kBits == 64 ? ~uint64_t{0} : (uint64_t{1} << kBits) - 1;
+    return static_cast<int64_t>((ascend_deepep::twin::current_core().ctrl >> startBit) & kMask);
+}
+template <int8_t startBit, int8_t endBit>
+__aicore__ inline void ResetCtrlSpr() {
+    SetCtrlSpr<startBit, endBit>(static_cast<int64_t>(ascend_deepep::twin::kCtrlReset >> startBit));
+}
+
+}  // namespace AscendC

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of one AIV core while it runs a kernel: UB arena, buffers, events, pipes; and the pointer to the core that
+// the calling OS thread is running. Layer: twin/runtime. Read and written by the accessors in twin/include.
+#pragma once
+
+#include <cstdint>
+
+#include "twin/runtime/deferred_pipes.h"
+#include "twin/runtime/fiber.h"
+#include "twin/runtime/gm_hooks.h"
+#include "twin/runtime/kernel_fault.h"
+#include "twin/runtime/ub_layout.h"
+
+namespace ascend_deepep::twin {
+
+enum class BufferState : uint8_t { kFree, kOccupied, kEnqueued, kDequeued };
+
+// One buffer that TPipe::InitBuffer cut from UB. The two positions carry a queue's two synchronisations.
+struct UbBuffer {
+    uint8_t* data;
+    uint32_t bytes;
+    BufferState state;
+    const void* queue;       // the queue it belongs to; null for a TBuf
+    uint64_t full_position;  // producer pipe's position at EnQue
+    uint64_t free_position;  // consumer pipe's position at FreeTensor
+};
+
+struct EventFlag {
+    bool is_set;
+    uint64_t position;  // of the source pipe
+};
+
+struct LaunchState;
+
+struct Core {
+    uint8_t* ub;        // first byte of its 256 KB
+    uint32_t ub_bytes;  // what the launch gave: static + dynamic
+    int32_t index;
+    int32_t num_cores;
+    GmHooks* hooks;
+    bool progress;  // since its last poll_yield
+    uint64_t ctrl;  // the CTRL special register
+
+    const void* pipe;  // the live TPipe
+    uint32_t pipe_bytes;
+    uint32_t num_buffers;
+    uint32_t num_queue_buffers;
+    UbBuffer buffers[kMaxUbBuffers];
+
+    EventFlag flags[kNumAivEvents][kNumEventIds];
+    uint8_t reserved_ids[kNumAivEvents];  // bit set of TPipe::AllocEventID
+
+    DeferredPipes* deferred;  // owned by the launch; unused by the Fast policy
+    LaunchState* launch;
+    Core* next;
+    Core* previous;
+    Fiber fiber;
+};
+
+// CTRL bits of dav-3510: 60 = the global saturation bits count, 48 = keep inf and nan. Only 60 is set after reset.
+constexpr uint64_t kCtrlReset = uint64_t{1} << 60;
+
+// The core that this OS thread is running; null outside a launch. A fiber never changes its OS thread.
+extern __thread Core* current_core_pointer __attribute__((tls_model("initial-exec")));
+inline Core& current_core() {
+    return *current_core_pointer;
+}
+
+// True when p is inside the running core's unified buffer, reserve and data cache included.
+inline bool is_ub(const void* p) {
+    return reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(current_core_pointer->ub) < kUbTotalBytes;
+}
+
+// Errors that only the end of a kernel or of its TPipe can tell.
+void check_queues_empty(Core& core, const char* operation);
+void check_flags_paired(Core& core);
+
+}  // namespace ascend_deepep::twin

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the twin's machine asks of its surroundings: windows, device registers, known GM ranges, idle time.
+// Layer: twin/runtime; implemented by twin/fabric and by tests. The defaults are a machine without a fabric.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace ascend_deepep::twin {
+
+class __attribute__((visibility("default"))) GmHooks {
+  public:
+    virtual ~GmHooks() = default;
+
+    // True when p lies in a mapped window, the own one or a peer's.
+    virtual bool is_window(const void* /*p*/) const { return false; }
+
+    // MTE3 store into a window and MTE2 load from one; alignment and sizes are already checked.
+    virtual void window_write(void* dst, const void* src, size_t bytes) { std::memcpy(dst, src, bytes); }
+    virtual void window_read(void* dst, const void* src, size_t bytes) { std::memcpy(dst, src, bytes); }
+
+    // A store that skips the scalar cache. True when a device register took it, so that memory is left alone.
+    virtual bool device_store(void* /*addr*/, uint64_t /*value*/, unsigned /*bytes*/) { return false; }
+
+    // Throws KernelFault when [p, p + bytes) is not inside a known GM range. Not called by the Fast policy.
+    virtual void check_access(const void* /*p*/, size_t /*bytes*/, bool /*write*/) {}
+
+    // Every live core only polled since the last call.
+    virtual void idle() {}
+
+    // Once per scheduler round.
+    virtual void step() {}
+};
+
+}  // namespace ascend_deepep::twin

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wording and raising of kernel faults.
+// Layer: twin/runtime.
+#include "twin/runtime/kernel_fault.h"
+
+#include "twin/runtime/launch_state.h"
+#include "twin/runtime/simt.h"
+
+namespace ascend_deepep::twin {
+
+namespace {
+
+std::string describe(int core_index, const char* kernel_name, const FaultInfo& info) {
+    std::string text = kernel_name;
+    text += ", core " + std::to_string(core_index) + ": " + info.operation + ": " + info.rule;
+    text += " (got " + std::to_string(info.value) + ", limit " + std::to_string(info.limit) + ")";
+    if (info.site.file != nullptr) {
+        text += std::string(" at ") + info.site.file + ":" + std::to_string(info.site.line);
+    }
+    return text + "; " + info.advice;
+}
+
+}  // namespace
+
+KernelFault::KernelFault(int core_index, const char* kernel_name, const FaultInfo& info)
+    : std::runtime_error(describe(core_index, kernel_name, info)), core_(core_index), info_(info) {}
+
+void raise_fault(const FaultInfo& info) {
+    if (current_simt_pointer != nullptr) {
+        current_simt_pointer->abandon(info);
+    }
+    const Core* core = current_core_pointer;
+    if (core == nullptr) {
+        throw KernelFault(-1, "outside a launch", info);
+    }
+    throw KernelFault(core->index, core->launch->config.kernel_name, info);
+}
+
+}  // namespace ascend_deepep::twin

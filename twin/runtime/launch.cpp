@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cores as fibers, round robin; the pool of their stacks and UB arenas.
+// Layer: twin/runtime.
+#include "twin/runtime/launch.h"
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "twin/runtime/launch_state.h"
+#include "twin/runtime/poll.h"
+#include "twin/runtime/simt.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace ascend_deepep::twin {
+
+__thread Core* current_core_pointer;
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+constexpr size_t kCoreStackBytes = 512 * 1024;
+#else
+constexpr size_t kCoreStackBytes = 128 * 1024;
+#endif
+constexpr uint32_t kMaxCores = 128;     // of one launch; a part has 72 at most
+constexpr uint32_t kUbGuardBytes = 64;  // right behind the launch's UB, to see a raw store past its end
+constexpr size_t kSpareBytes = 4096;    // below the stack, so that an overrun is reported by its canary
+constexpr size_t kSlotBytes = kSpareBytes + kCoreStackBytes + kUbTotalBytes;
+
+// Stacks and UB of the cores, kept between the launches of a thread: first touch of memory is what costs.
+class CorePool {
+  public:
+    ~CorePool() {
+        for (auto& slot : slots_) {
+            unmap_pages(slot->fiber.stack - kSpareBytes, kSlotBytes);
+        }
+    }
+    Core& core(uint32_t index) {
+        while (slots_.size() <= index) {
+            auto slot = std::make_unique<Core>();
+            char* memory = map_pages(kSlotBytes);
+            slot->fiber.stack = memory + kSpareBytes;
+            slot->fiber.stack_bytes = kCoreStackBytes;
+            slot->ub = reinterpret_cast<uint8_t*>(memory + kSpareBytes + kCoreStackBytes);
+            pipes_.push_back(std::make_unique<DeferredPipes>());
+            slot->deferred = pipes_.back().get();
+            slots_.push_back(std::move(slot));
+        }
+        return *slots_[index];
+    }
+
+  private:
+    std::vector<std::unique_ptr<Core>> slots_;
+    std::vector<std::unique_ptr<DeferredPipes>> pipes_;
+};
+
+void guard_ub(Core& core) {
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(core.ub, kUbTotalBytes);
+    __asan_poison_memory_region(core.ub + core.ub_bytes, kUbTotalBytes - core.ub_bytes);
+#else
+    std::memset(core.ub + core.ub_bytes, kUbPoison, kUbGuardBytes);
+#endif
+}
+
+void check_ub_guard([[maybe_unused]] const Core& core) {
+#if !defined(__SANITIZE_ADDRESS__)
+    for (uint32_t i = 0; i < kUbGuardBytes; ++i) {
+        require(core.ub[core.ub_bytes + i] == kUbPoison, "kernel end", "UB was written past the launch's UB size",
+                core.ub_bytes + i, core.ub_bytes, "find the raw UB pointer that runs over its buffer");
+    }
+#endif
+}
+
+void reset_core(Core& core, uint32_t index, LaunchState& state) {
+    core.ub_bytes = state.config.dyn_ubuf_bytes;
+    core.index = static_cast<int32_t>(index);
+    core.num_cores = static_cast<int32_t>(state.config.num_cores);
+    core.hooks = state.hooks;
+    core.progress = false;
+    core.ctrl = kCtrlReset;
+    core.pipe = nullptr;
+    core.pipe_bytes = 0;
+    core.num_buffers = 0;
+    core.num_queue_buffers = 0;
+    std::memset(core.flags, 0, sizeof(core.flags));
+    std::memset(core.reserved_ids, 0, sizeof(core.reserved_ids));
+    core.deferred->clear();
+    core.launch = &state;
+    guard_ub(core);
+}
+
+void end_round(LaunchState& state) {
+    state.hooks->step();
+    if (!state.round_progressed) {
+        state.hooks->idle();
+    }
+    state.round_progressed = false;
+}
+
+void finish_core(Core& core) {
+    core.deferred->drain_all();
+    check_queues_empty(core, "kernel end");
+    check_flags_paired(core);
+    check_ub_guard(core);
+    require(fiber_canary_intact(core.fiber), "kernel end", "the kernel overran its core's stack", kCoreStackBytes,
+            kCoreStackBytes, "keep large arrays in UB");
+}
+
+// Takes a returned core out of the ring and gives the core to continue, null for none.
+Core* remove_core(Core& core) {
+    LaunchState& state = *core.launch;
+    state.round_progressed = true;
+    if (core.next == &core) {
+        return nullptr;
+    }
+    core.previous->next = core.next;
+    core.next->previous = core.previous;
+    if (state.last == &core) {
+        state.last = core.previous;
+        end_round(state);
+    }
+    return core.next;
+}
+
+void core_main(void* argument) {
+    Core& core = *static_cast<Core*>(argument);
+    LaunchState& state = *core.launch;
+    fiber_entered(state.main);
+    Core* next = nullptr;
+    try {
+        state.entry(state.tiling);
+        finish_core(core);
+        next = remove_core(core);
+    } catch (...) {
+        state.error = std::current_exception();
+        next = nullptr;
+    }
+    current_core_pointer = next;
+    fiber_switch(core.fiber, next != nullptr ? next->fiber : state.main, true);
+    __builtin_unreachable();
+}
+
+void link_ring(CorePool& pool, LaunchState& state) {
+    const uint32_t n = state.config.num_cores;
+    for (uint32_t i = 0; i < n; ++i) {
+        Core& core = pool.core(i);
+        reset_core(core, i, state);
+        core.next = &pool.core((i + 1) % n);
+        core.previous = &pool.core((i + n - 1) % n);
+        fiber_prepare(core.fiber, &core_main, &core);
+        fiber_set_canary(core.fiber);
+    }
+    state.last = &pool.core(n - 1);
+}
+
+void check_config(const LaunchConfig& config) {
+    require(config.num_cores >= 1 && config.num_cores <= kMaxCores, "launch", "cores of a launch: 1..128",
+            config.num_cores, kMaxCores, "ask for at most the physical AIV count");
+    require(config.dyn_ubuf_bytes <= kUbMaxDynamicBytes, "launch", "UB of a launch must leave 8 KB and a 32 KB DCache",
+            config.dyn_ubuf_bytes, kUbMaxDynamicBytes, "use less UB");
+    require(current_core_pointer == nullptr, "launch", "a kernel cannot launch a kernel", 1, 0, "launch from the host");
+}
+
+}  // namespace
+
+void poll_yield() {
+    Core* core = current_core_pointer;
+    if (core == nullptr) {
+        return;
+    }
+    if (__builtin_expect(current_simt_pointer != nullptr, 0)) {
+        raise_fault({"poll_pause", "SIMT functions never wait", 1, 0, "poll in scalar code"});
+    }
+    LaunchState& state = *core->launch;
+    if (__builtin_expect(!core->deferred->empty(), 0)) {
+        core->progress |= core->deferred->advance();
+    }
+    state.round_progressed |= core->progress;
+    core->progress = false;
+    if (core == state.last) {
+        end_round(state);
+    }
+    Core* next = core->next;
+    if (next == core) {
+        return;
+    }
+    current_core_pointer = next;
+    fiber_switch(core->fiber, next->fiber);
+}
+
+size_t core_stack_bytes() {
+    return kCoreStackBytes;
+}
+
+void check_queues_empty(Core& core, const char* operation) {
+    for (uint32_t i = 0; i < core.num_buffers; ++i) {
+        const UbBuffer& buffer = core.buffers[i];
+        if (buffer.queue != nullptr) {
+            require(buffer.state == BufferState::kFree, operation, "a queue's tensor was not freed", i, 0,
+                    "FreeTensor every tensor that AllocTensor gave");
+        }
+    }
+}
+
+void check_flags_paired(Core& core) {
+    for (int event = 0; event < kNumAivEvents; ++event) {
+        for (int id = 0; id < kNumEventIds; ++id) {
+            require(!core.flags[event][id].is_set, "kernel end", "SetFlag without its WaitFlag (event id)",
+                    static_cast<uint64_t>(id), 0, "wait for every flag that is set");
+        }
+    }
+}
+
+void launch(const LaunchConfig& config, void (*entry)(uint8_t*), uint8_t* tiling, GmHooks& hooks) {
+    static thread_local CorePool pool;
+    check_config(config);
+    LaunchState state{};
+    state.config = config;
+    state.entry = entry;
+    state.tiling = tiling;
+    state.hooks = &hooks;
+    state.round_progressed = true;
+    link_ring(pool, state);
+    Core& first = pool.core(0);
+    current_core_pointer = &first;
+    fiber_switch(state.main, first.fiber);
+    current_core_pointer = nullptr;
+    if (state.error) {
+        std::rethrow_exception(state.error);
+    }
+}
+
+}  // namespace ascend_deepep::twin
