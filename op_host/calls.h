@@ -58,14 +58,14 @@ struct CombineCall {
 
 // Shapes of the seven dispatch outputs (facts: op_contract 1.1, 9).
 struct DispatchShapes {
-    int64_t capacity_rows = 0;       // A
+    int64_t capacity_rows = 0;  // A
     int64_t hidden = 0;
-    int64_t dynamic_scales = 0;      // A
-    int64_t assist_info = 0;         // max(BS * K, 128 * A)
-    int64_t expert_token_nums = 0;   // local experts
-    int64_t ep_recv_counts = 0;      // local experts * ranks
-    int64_t tp_recv_counts = 0;      // tp_world_size
-    int64_t expand_scales = 0;       // A
+    int64_t dynamic_scales = 0;     // A
+    int64_t assist_info = 0;        // max(BS * K, 128 * A)
+    int64_t expert_token_nums = 0;  // local experts
+    int64_t ep_recv_counts = 0;     // local experts * ranks
+    int64_t tp_recv_counts = 0;     // tp_world_size
+    int64_t expand_scales = 0;      // A
 };
 
 }  // namespace ascend_deepep::op_host

@@ -94,8 +94,9 @@ std::string what(const ErrorRecord& r, uint32_t own_rank, const std::string& tim
             return text("time-out waiting for ", root, " ", time, seen(r), missing_ranks(r), ": ",
                         r.num_missing != 0 ? kPeerHint : stage_hint(r.stage));
         case Code::kPeerLost:
-            return text("peer lost: the process of rank ", r.root, " is gone or closed its communicator, noticed ", time, missing_ranks(r),
-                        ": look at the log and the exit status of rank ", r.root, " (out of memory, a signal?)");
+            return text("peer lost: the process of rank ", r.root, " is gone or closed its communicator, noticed ",
+                        time, missing_ranks(r), ": look at the log and the exit status of rank ", r.root,
+                        " (out of memory, a signal?)");
         case Code::kBadCompletion: {
             const auto status = static_cast<uint32_t>(r.got) >> 8;
             const auto substatus = static_cast<uint32_t>(r.got) & 0xFFU;
@@ -109,7 +110,13 @@ std::string what(const ErrorRecord& r, uint32_t own_rank, const std::string& tim
                         "), ", time, ": look at the fabric; nothing but the sender may write a window");
         case Code::kPeerAborted:
             if (r.root == own_rank) return text("stopped by this rank itself ", time, ": look at its first error");
-            return text("rank ", r.root, " failed first, noticed ", time, ": look at the error of rank ", r.root);
+            // A time-out elsewhere is one here too: the root is a rank that does not take part, so it has no error.
+            if (static_cast<Code>(r.got) == Code::kTimeout) {
+                return text("time-out on rank ", r.peer, " waiting for ", root, ", noticed ", time, missing_ranks(r),
+                            ": ", kPeerHint);
+            }
+            return text("rank ", r.root, " failed first (", code_name(static_cast<Code>(r.got)), "), noticed ", time,
+                        ": look at the error of rank ", r.root);
         case Code::kQueueFault:
             return text("queue to rank ", r.peer, " is out of step: index ", r.got, ", limit ", r.limit, ", ", time,
                         ": nothing else may post to this communicator's queues");

@@ -13,7 +13,8 @@ namespace {
 // Outputs that no kernel writes without quantisation, expert scales and tensor parallelism.
 Tensor zeros(int64_t size, int32_t dtype) {
     Tensor tensor = make_output({size}, dtype);
-    std::memset(tensor.data_ptr(), 0, static_cast<size_t>(size) * tensor.element_size());
+    const size_t bytes = static_cast<size_t>(size) * tensor.element_size();
+    if (bytes > 0) std::memset(tensor.data_ptr(), 0, bytes);  // an empty tensor has no address
     return tensor;
 }
 

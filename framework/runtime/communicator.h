@@ -40,7 +40,7 @@ struct Counters {
     uint64_t wqes_dispatch = 0, wqes_combine = 0;
     uint64_t doorbells_dispatch = 0, doorbells_combine = 0;
     uint64_t operations = 0;
-    std::vector<uint64_t> role_ns;  // by Stage: wall time cores spent in it, waits included, summed over cores
+    std::vector<uint64_t> role_ns;  // by Stage: wall time in it, waits included, of the core that took longest
 };
 
 struct DispatchBuffers {

@@ -111,6 +111,9 @@ std::vector<Handshake> parse_handshakes(const std::vector<std::string>& gathered
 }
 
 op_host::Status compare_handshakes(const std::vector<Handshake>& all, uint32_t rank) {
+    // What this rank did wrong itself comes first: its caller can mend that.
+    if (all[rank].refusal.code != Code::kOk || all[rank].is_failure != 0)
+        return cannot_take_part(all[rank], rank, rank);
     for (uint32_t i = 0; i < all.size(); ++i) {
         if (all[i].refusal.code != Code::kOk || all[i].is_failure != 0) return cannot_take_part(all[i], i, rank);
     }

@@ -12,7 +12,7 @@
 namespace ascend_deepep::kernel {
 
 class MessageJudge {
-public:
+  public:
     __aicore__ inline explicit MessageJudge(CoreContext& ctx) : ctx_(ctx) {}
 
     __aicore__ inline void operator()(uint32_t source, const ControlHeader& header, MessageReader&) {
@@ -21,7 +21,7 @@ public:
 
     Verdict verdict;
 
-private:
+  private:
     CoreContext& ctx_;
 };
 

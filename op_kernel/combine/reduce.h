@@ -11,31 +11,57 @@
 
 namespace ascend_deepep::kernel {
 
-constexpr uint32_t kPackElements = 8;  // 16 B: what a thread loads at a time
+// A thread's load: 16 B, as four words of two elements each.
+constexpr uint32_t kPackWords = 4;
+constexpr uint32_t kPackElements = 2 * kPackWords;
 
-__simt_callee__ inline float to_float(bfloat16_t value) { return __bfloat162float(value); }
-__simt_callee__ inline float to_float(half value) { return __half2float(value); }
-__simt_callee__ inline void from_float(float value, __ubuf__ bfloat16_t* to) { *to = __float2bfloat16_rn(value); }
-__simt_callee__ inline void from_float(float value, __ubuf__ half* to) { *to = __float2half_rn(value); }
+// The two elements of a word, the lower address first. `T` only picks the overload.
+__simt_callee__ inline float low_element(uint32_t word, bfloat16_t) {
+    return __uint_as_float(word << 16);
+}
+__simt_callee__ inline float high_element(uint32_t word, bfloat16_t) {
+    return __uint_as_float(word & 0xFFFF0000U);
+}
+__simt_callee__ inline float low_element(uint32_t word, half) {
+    return __half2float(__ushort_as_half(static_cast<uint16_t>(word)));
+}
+__simt_callee__ inline float high_element(uint32_t word, half) {
+    return __half2float(__ushort_as_half(static_cast<uint16_t>(word >> 16)));
+}
+__simt_callee__ inline void round_to(__ubuf__ bfloat16_t* to, float value) {
+    *to = __float2bfloat16_rn(value);
+}
+__simt_callee__ inline void round_to(__ubuf__ half* to, float value) {
+    *to = __float2half_rn(value);
+}
 
-// out[i] = sum over rows, in order, of weight * row[i]; without weights the plain sum. No rows: zeros.
-template <typename T>
-__simt_vf__ __launch_bounds__(1024) inline void sum_rows(__ubuf__ T* out, __ubuf__ T* rows, __ubuf__ float* weights,
+// out[i] = sum over rows, in order, of weight * row[i]; without weights the plain sum. No rows: zeros. A product and a
+// sum are two roundings: never fused.
+template <typename T, bool kIsWeighted>
+__simt_vf__ __launch_bounds__(1024) inline void sum_rows(__ubuf__ T* out, __ubuf__ uint4* rows, __ubuf__ float* weights,
                                                          uint32_t num_rows, uint32_t row_elements,
-                                                         uint32_t num_elements, uint32_t is_weighted) {
-    for (uint32_t at = threadIdx.x * kPackElements; at < num_elements; at += blockDim.x * kPackElements) {
-        float sums[kPackElements];
-        for (uint32_t i = 0; i < kPackElements; ++i) sums[i] = 0.0F;
+                                                         uint32_t num_elements) {
+    const uint32_t row_packs = row_elements / kPackElements;
+    const uint32_t num_packs = num_elements / kPackElements;
+    for (uint32_t pack = threadIdx.x; pack < num_packs; pack += blockDim.x) {
+        float low[kPackWords], high[kPackWords];
+        for (uint32_t i = 0; i < kPackWords; ++i)
+            low[i] = high[i] = 0.0F;
         for (uint32_t row = 0; row < num_rows; ++row) {
-            __ubuf__ T* from = rows + row * row_elements + at;
-            if (is_weighted != 0) {
-                const float weight = weights[row];
-                for (uint32_t i = 0; i < kPackElements; ++i) sums[i] = sums[i] + weight * to_float(from[i]);
-            } else {
-                for (uint32_t i = 0; i < kPackElements; ++i) sums[i] = sums[i] + to_float(from[i]);
+            const uint4 loaded = rows[row * row_packs + pack];
+            const uint32_t words[kPackWords] = {loaded.x, loaded.y, loaded.z, loaded.w};
+            const float weight = kIsWeighted ? weights[row] : 1.0F;
+            for (uint32_t i = 0; i < kPackWords; ++i) {
+                const float terms[2] = {low_element(words[i], T()), high_element(words[i], T())};
+                low[i] = low[i] + (kIsWeighted ? weight * terms[0] : terms[0]);
+                high[i] = high[i] + (kIsWeighted ? weight * terms[1] : terms[1]);
             }
         }
-        for (uint32_t i = 0; i < kPackElements; ++i) from_float(sums[i], out + at + i);
+        __ubuf__ T* to = out + pack * kPackElements;
+        for (uint32_t i = 0; i < kPackWords; ++i) {
+            round_to(to + 2 * i, low[i]);
+            round_to(to + 2 * i + 1, high[i]);
+        }
     }
 }
 
@@ -89,6 +115,14 @@ __aicore__ inline void load_weights(const CombineTiling& tiling, ReduceBuffers& 
     sync<AscendC::HardEvent::S_MTE2>();
 }
 
+template <typename T, bool kIsWeighted>
+__aicore__ inline void start_sum(const CombineTiling& tiling, ReduceBuffers& ub, uint32_t num_rows,
+                                 uint32_t row_elements, uint32_t num_elements) {
+    asc_vf_call<sum_rows<T, kIsWeighted>>(dim3(tiling.common.simt_width), ub_pointer(ub.out.Get<T>()),
+                                          (__ubuf__ uint4*)ub_pointer(ub.rows.Get<uint8_t>()),
+                                          ub_pointer(ub.weights.Get<float>()), num_rows, row_elements, num_elements);
+}
+
 template <typename T>
 __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
                                 const LiveColumns& live, uint32_t first_block) {
@@ -97,7 +131,8 @@ __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, R
     const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
     const uint32_t row_bytes = tiling.common.hidden * kElementBytes;
     const uint32_t offset = first_block * kBlockDataBytes;
-    const uint32_t bytes = row_bytes - offset < blocks * kBlockDataBytes ? row_bytes - offset : blocks * kBlockDataBytes;
+    const uint32_t bytes =
+        row_bytes - offset < blocks * kBlockDataBytes ? row_bytes - offset : blocks * kBlockDataBytes;
     sync<AscendC::HardEvent::V_MTE2>();
     for (uint32_t i = 0; i < live.count; ++i) {
         GM_ADDR row = received_row(ctx, token, live.column[i]);
@@ -105,9 +140,13 @@ __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, R
     }
     sync<AscendC::HardEvent::MTE2_V>();
     sync<AscendC::HardEvent::MTE3_V>();
-    asc_vf_call<sum_rows<T>>(dim3(tiling.common.simt_width), ub_pointer(ub.out.Get<T>()), ub_pointer(ub.rows.Get<T>()),
-                             ub_pointer(ub.weights.Get<float>()), live.count, tile_bytes / kElementBytes,
-                             bytes / kElementBytes, tiling.expert_scales != 0 ? 1U : 0U);
+    const uint32_t stride = tile_bytes / kElementBytes;
+    const uint32_t elements = bytes / kElementBytes;
+    if (tiling.expert_scales != 0) {
+        start_sum<T, true>(tiling, ub, live.count, stride, elements);
+    } else {
+        start_sum<T, false>(tiling, ub, live.count, stride, elements);
+    }
     sync<AscendC::HardEvent::V_MTE3>();
     copy_out((GM_ADDR)tiling.x_out + uint64_t(token) * row_bytes + offset, ub.out.Get<uint8_t>(), bytes);
 }

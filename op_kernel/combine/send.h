@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Send: rows of expand_x back to the (token, column) slots of their sources. Layer: combine. docs/protocol.md, P14 to P16.
-// MTE writes whole blocks straight into the peer's window; URMA stages rows and lets the engine carry them.
+// Send: rows of expand_x back to the (token, column) slots of their sources. Layer: combine. docs/protocol.md, P14 to
+// P16. MTE writes whole blocks straight into the peer's window; URMA stages rows and lets the engine carry them.
 #ifndef ASCEND_DEEPEP_COMBINE_SEND_H
 #define ASCEND_DEEPEP_COMBINE_SEND_H
 
@@ -100,8 +100,14 @@ __aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, B
     sync<AscendC::HardEvent::MTE3_S>();  // ORDER P15: the row in its staging slot, then its WQE
     writer.slots().SetValue(0, slot);
     sync<AscendC::HardEvent::S_V>();
-    const WqeBatch batch{peer, (uint64_t)staging, region_offset(ctx, combine_half(ctx.uses)), row_bytes,
-                         tiling.blocks * kBlockBytes, slot_index(tiling, rows.begin + done), sent, 1};
+    const WqeBatch batch{peer,
+                         (uint64_t)staging,
+                         region_offset(ctx, combine_half(ctx.uses)),
+                         row_bytes,
+                         tiling.blocks * kBlockBytes,
+                         slot_index(tiling, rows.begin + done),
+                         sent,
+                         1};
     writer.write(ctx, batch);
     state.SetValue(static_cast<uint32_t>(SendWord::kExpert), expert);
     state.SetValue(static_cast<uint32_t>(SendWord::kDone), done + 1);
@@ -110,14 +116,16 @@ __aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, B
 }
 
 // Rows to the peers this core owns, one at a time in turn, so that no peer's ring holds up another's.
-__aicore__ inline void send_to_owned(CoreContext& ctx, const CombineTiling& tiling, BlockImages& images, uint32_t index) {
+__aicore__ inline void send_to_owned(CoreContext& ctx, const CombineTiling& tiling, BlockImages& images,
+                                     uint32_t index) {
     constexpr uint32_t kWords = static_cast<uint32_t>(SendWord::kCount);
     const uint32_t num_queues = owned_peers(ctx.tiling->num_ranks, index, tiling.send.count);
     AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
     ctx.pipe->InitBuffer(buffer, static_cast<uint32_t>(align_up((num_queues + 1) * kWords * 4, kUnitBytes)));
     AscendC::LocalTensor<uint32_t> state = buffer.Get<uint32_t>();
     for (uint32_t j = 0; j < num_queues; ++j) {
-        for (uint32_t word = 0; word < kWords; ++word) state.SetValue(j * kWords + word, 0U);
+        for (uint32_t word = 0; word < kWords; ++word)
+            state.SetValue(j * kWords + word, 0U);
         state.SetValue(j * kWords + static_cast<uint32_t>(SendWord::kTotal),
                        rows_to(tiling, owned_peer(ctx, index, tiling.send.count, j)));
     }
@@ -163,13 +171,13 @@ __aicore__ inline void send(CoreContext& ctx, const CombineTiling& tiling, uint3
 
 // Rings for every row as soon as its WQE is built: the row is in its staging slot by then.
 class RowGate {
-public:
+  public:
     __aicore__ inline explicit RowGate(const CombineTiling& tiling) : tiling_(tiling) {}
     __aicore__ inline uint32_t expected(uint32_t peer) const { return rows_to(tiling_, peer); }
     __aicore__ inline void refresh() {}
     __aicore__ inline uint32_t ready(uint32_t, uint32_t, uint32_t built) const { return built; }
 
-private:
+  private:
     const CombineTiling& tiling_;
 };
 

@@ -60,7 +60,11 @@ __aicore__ inline Refusal refuse(const CommonTiling& tiling, Code code, Field fi
 __aicore__ inline Refusal check_trailer(CoreContext& ctx, const CombineTiling& tiling) {
     if (tiling.capacity_rows == 0) return Refusal{};
     AssistTrailer trailer;
-    load_struct(&trailer, (GM_ADDR)tiling.assist_info + tiling.assist_trailer_offset * sizeof(int32_t));
+    // In 32-bit words: the tensor may begin at any of its elements.
+    __gm__ uint32_t* from = (__gm__ uint32_t*)tiling.assist_info + tiling.assist_trailer_offset;
+    uint32_t* words = reinterpret_cast<uint32_t*>(&trailer);
+    for (uint32_t i = 0; i < sizeof(AssistTrailer) / sizeof(uint32_t); ++i)
+        words[i] = load(from + i);
     const uint64_t sequence = trailer.sequence_low | (uint64_t(trailer.sequence_high) << 32);
     const uint64_t tag = trailer.tag_low | (uint64_t(trailer.tag_high) << 32);
     const bool is_ours = trailer.magic == kAssistMagic && sequence < ctx.sequence &&

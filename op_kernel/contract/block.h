@@ -19,11 +19,17 @@ constexpr uint32_t kFlagUnits = kFlagBytes / kUnitBytes;
 
 static_assert(kBlockDataBytes == 480 && kBlockDataUnits == 15 && kFlagUnits == 1, "480 B data, one unit of flag");
 
-constexpr uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
-constexpr uint64_t align_up(uint64_t value, uint64_t unit) { return ceil_div(value, unit) * unit; }
+constexpr uint64_t ceil_div(uint64_t a, uint64_t b) {
+    return (a + b - 1) / b;
+}
+constexpr uint64_t align_up(uint64_t value, uint64_t unit) {
+    return ceil_div(value, unit) * unit;
+}
 
 // Blocks that hold `bytes` of data.
-constexpr uint32_t blocks_for(uint64_t bytes) { return static_cast<uint32_t>(ceil_div(bytes, kBlockDataBytes)); }
+constexpr uint32_t blocks_for(uint64_t bytes) {
+    return static_cast<uint32_t>(ceil_div(bytes, kBlockDataBytes));
+}
 
 // Byte of a slot where data byte `logical` of the slot lies.
 constexpr uint64_t slot_offset(uint64_t logical) {
@@ -31,7 +37,9 @@ constexpr uint64_t slot_offset(uint64_t logical) {
 }
 
 // Byte of a slot where the flag area of block `block` begins.
-constexpr uint64_t flag_offset(uint64_t block) { return block * kBlockBytes + kBlockDataBytes; }
+constexpr uint64_t flag_offset(uint64_t block) {
+    return block * kBlockBytes + kBlockDataBytes;
+}
 
 }  // namespace ascend_deepep
 

@@ -12,9 +12,23 @@ namespace ascend_deepep {
 
 enum class OperationKind : uint32_t { kDispatch = 1, kCombine = 2 };
 constexpr uint32_t kNumKinds = 2;
-constexpr uint32_t kind_index(OperationKind kind) { return static_cast<uint32_t>(kind) - 1; }
+constexpr uint32_t kind_index(OperationKind kind) {
+    return static_cast<uint32_t>(kind) - 1;
+}
 
-enum class Dtype : uint32_t { kBf16 = 1, kFp16 = 2, kFp32, kInt32, kInt64, kInt16, kInt8, kUint8, kBool, kFp64, kOther };
+enum class Dtype : uint32_t {
+    kBf16 = 1,
+    kFp16 = 2,
+    kFp32,
+    kInt32,
+    kInt64,
+    kInt16,
+    kInt8,
+    kUint8,
+    kBool,
+    kFp64,
+    kOther
+};
 
 // What all ranks must agree on in one call. Compared field by field, so that a difference can be named.
 struct CallSignature {
@@ -36,10 +50,10 @@ constexpr uint32_t kSignatureWords = sizeof(CallSignature) / sizeof(uint32_t);
 
 // Which field a difference in word `word` of the signature is.
 constexpr Field signature_field(uint32_t word) {
-    constexpr Field kFields[kSignatureWords] = {Field::kKind,      Field::kHidden,          Field::kNumTopk,
+    constexpr Field kFields[kSignatureWords] = {Field::kKind,         Field::kHidden,          Field::kNumTopk,
                                                 Field::kMoeExpertNum, Field::kSharedExpertNum, Field::kQuantMode,
-                                                Field::kXDtype,    Field::kOutDtype,        Field::kNumTokens,
-                                                Field::kLayoutAbi, Field::kDispatchNumber,  Field::kDispatchNumber};
+                                                Field::kXDtype,       Field::kOutDtype,        Field::kNumTokens,
+                                                Field::kLayoutAbi,    Field::kDispatchNumber,  Field::kDispatchNumber};
     return kFields[word];
 }
 
@@ -50,7 +64,7 @@ struct ControlHeader {
     uint32_t num_copies;  // token copies this rank sends the receiver
     CallSignature signature;
     uint64_t consumed[kNumKinds];  // by kind: uses of its halves that the sender has finished reading
-    Refusal refusal;  // code kOk: none
+    Refusal refusal;               // code kOk: none
     uint64_t reserved;
 };
 static_assert(sizeof(ControlHeader) == 128, "wire struct");

@@ -61,12 +61,12 @@ struct Line128 {
 
 struct ControlPage {
     OperationState state;
-    Line64 abort_word;    // 0, or Code << 32 | root + 1: set by the first core to fail or by the fabric
-    Line128 arrivals;     // cores that have left the operation; atomics are served in 128 B sectors
-    Line128 next_work;    // collect: next work item
-    Line128 record_claim; // 0, or 1 + core that writes the record
-    Line64 route;         // flag: routing table ready (value: Code)
-    Line64 validated;     // flag: combine inputs validated (value: Code)
+    Line64 abort_word;     // 0, or Code << 32 | root + 1: set by the first core to fail or by the fabric
+    Line128 arrivals;      // cores that have left the operation; atomics are served in 128 B sectors
+    Line128 next_work;     // collect: next work item
+    Line128 record_claim;  // 0, or 1 + core that writes the record
+    Line64 route;          // flag: routing table ready (value: Code)
+    Line64 validated;      // flag: combine inputs validated (value: Code)
     OperationOutcome outcome;
     ErrorRecord record;
     uint64_t padding[4];

@@ -10,14 +10,14 @@
 namespace ascend_deepep {
 
 struct QueueContext {
-    uint64_t sq_base;        // ring of 64 B WQEs
-    uint64_t sq_doorbell;    // device register: 32-bit producer index
-    uint64_t cq_base;        // ring of 64 B CQEs
-    uint64_t cq_doorbell;    // device register: consumer index, 24 bits
-    uint64_t remote_base;    // the peer's window as the fabric addresses it
+    uint64_t sq_base;      // ring of 64 B WQEs
+    uint64_t sq_doorbell;  // device register: 32-bit producer index
+    uint64_t cq_base;      // ring of 64 B CQEs
+    uint64_t cq_doorbell;  // device register: consumer index, 24 bits
+    uint64_t remote_base;  // the peer's window as the fabric addresses it
     uint64_t remote_bytes;
-    uint32_t sq_depth;       // power of two
-    uint32_t cq_depth;       // >= sq_depth
+    uint32_t sq_depth;  // power of two
+    uint32_t cq_depth;  // >= sq_depth
     uint32_t tpn;
     uint32_t remote_segment;
     uint32_t remote_token;
@@ -26,8 +26,8 @@ struct QueueContext {
     uint32_t target_hint;
     uint32_t local_token;
     uint32_t remote_eid[4];
-    uint32_t posted;         // free-running producer index at the end of the last operation, all completed
-    uint32_t consumed;       // free-running consumer index of the CQ
+    uint32_t posted;    // free-running producer index at the end of the last operation, all completed
+    uint32_t consumed;  // free-running consumer index of the CQ
     uint32_t reserved;
 };
 static_assert(sizeof(QueueContext) == 112, "read word by word by kernels");

@@ -12,24 +12,24 @@ namespace ascend_deepep {
 enum class Code : uint32_t {
     kOk = 0,
     // Refusals: the rank that made the call raises ArgumentError, its peers raise Mismatch; the communicator lives on.
-    kBadDtype,          // argument, got (dtype), limit (dtype)
-    kBadShape,          // argument, got, limit (expected size)
-    kBadRankOfTensor,   // argument, got (dimensions), limit (dimensions)
-    kBadDevice,         // argument
-    kOutOfRange,        // argument, got, limit (largest legal)
-    kTooSmall,          // argument, got, limit (smallest legal)
-    kNotMultiple,       // argument, got, limit (divisor)
-    kNotEqual,          // argument, got, limit (the communicator's value)
-    kNotImplemented,    // argument: feature of a later release
-    kBadExpertId,       // expert_ids[token, column] = got, limit = number of experts
-    kDuplicateExpert,   // expert_ids[token, column] = got, second time in the row
-    kForeignTriples,    // assist_info_for_combine is not from a dispatch of this communicator
-    kBadTriple,         // assist_info_for_combine row token: got, limit
-    kBadCounts,         // ep_send_counts[token] = got, limit
-    kTooManyRows,       // rows received got, rows of expand_x limit
-    kRequiresGrad,      // argument
-    kSignature,         // this rank and a peer made different calls: argument is the field, got the peer's, limit ours
-    kPeerRefused,       // a peer refused: its refusal is in the record
+    kBadDtype,         // argument, got (dtype), limit (dtype)
+    kBadShape,         // argument, got, limit (expected size)
+    kBadRankOfTensor,  // argument, got (dimensions), limit (dimensions)
+    kBadDevice,        // argument
+    kOutOfRange,       // argument, got, limit (largest legal)
+    kTooSmall,         // argument, got, limit (smallest legal)
+    kNotMultiple,      // argument, got, limit (divisor)
+    kNotEqual,         // argument, got, limit (the communicator's value)
+    kNotImplemented,   // argument: feature of a later release
+    kBadExpertId,      // expert_ids[token, column] = got, limit = number of experts
+    kDuplicateExpert,  // expert_ids[token, column] = got, second time in the row
+    kForeignTriples,   // assist_info_for_combine is not from a dispatch of this communicator
+    kBadTriple,        // assist_info_for_combine row token: got, limit
+    kBadCounts,        // ep_send_counts[token] = got, limit
+    kTooManyRows,      // rows received got, rows of expand_x limit
+    kRequiresGrad,     // argument
+    kSignature,        // this rank and a peer made different calls: argument is the field, got the peer's, limit ours
+    kPeerRefused,      // a peer refused: its refusal is in the record
     // Failures: the communicator is broken.
     kTimeout,        // a wait ran past its deadline
     kPeerLost,       // a peer's process is gone
@@ -39,7 +39,9 @@ enum class Code : uint32_t {
     kQueueFault,     // the engine refused a WQE or an index is impossible
 };
 
-constexpr bool is_refusal(Code code) { return code > Code::kOk && code < Code::kTimeout; }
+constexpr bool is_refusal(Code code) {
+    return code > Code::kOk && code < Code::kTimeout;
+}
 
 // The argument or field a code speaks of.
 enum class Field : uint32_t {
@@ -93,17 +95,17 @@ enum class Field : uint32_t {
 // Who waited, or for what: the stage of an error record.
 enum class Stage : uint32_t {
     kNone = 0,
-    kEntry,        // reading the tiling data and the control page
-    kRoute,        // stage cores and builders waiting for the routing table
-    kStage,        // the staged frontier
-    kWqeBuilder,   // ring space
-    kDoorbell,     // WQEs and completions
-    kCumsum,       // control messages of peers
-    kPrefix,       // partial sums of other cumsum cores
-    kCollect,      // token blocks
-    kSend,         // combine: validation before the first row, staging ring space
-    kReduce,       // combine: rows of a token
-    kControl,      // combine: control messages of peers
+    kEntry,       // reading the tiling data and the control page
+    kRoute,       // stage cores and builders waiting for the routing table
+    kStage,       // the staged frontier
+    kWqeBuilder,  // ring space
+    kDoorbell,    // WQEs and completions
+    kCumsum,      // control messages of peers
+    kPrefix,      // partial sums of other cumsum cores
+    kCollect,     // token blocks
+    kSend,        // combine: validation before the first row, staging ring space
+    kReduce,      // combine: rows of a token
+    kControl,     // combine: control messages of peers
     kExit
 };
 
@@ -111,7 +113,7 @@ enum class Stage : uint32_t {
 struct Refusal {
     Code code;
     Field field;
-    uint32_t token;   // row of expert_ids, or row of the triples
+    uint32_t token;  // row of expert_ids, or row of the triples
     uint32_t column;
     int64_t got;
     int64_t limit;

@@ -17,8 +17,8 @@ struct CoreRange {
 
 // Common to both operators.
 struct CommonTiling {
-    uint64_t window_table;    // u64[num_ranks]: every rank's window as this rank addresses it
-    uint64_t queue_table;     // QueueContext[num_ranks], stride kQueueContextStride
+    uint64_t window_table;  // u64[num_ranks]: every rank's window as this rank addresses it
+    uint64_t queue_table;   // QueueContext[num_ranks], stride kQueueContextStride
     uint64_t workspace;
     uint64_t timeout_cycles;  // from entry
     uint32_t rank;
@@ -29,9 +29,9 @@ struct CommonTiling {
     uint32_t hidden;
     uint32_t num_topk;
     uint32_t num_experts;
-    uint32_t is_refused;      // post `refusal`, move nothing
-    uint32_t limit_tokens;    // the communicator's max_tokens: stride of slots
-    uint32_t simt_width;      // threads of data-parallel SIMT functions
+    uint32_t is_refused;    // post `refusal`, move nothing
+    uint32_t limit_tokens;  // the communicator's max_tokens: stride of slots
+    uint32_t simt_width;    // threads of data-parallel SIMT functions
     uint32_t reserved;
     CallSignature signature;
     Refusal refusal;
@@ -41,12 +41,12 @@ struct CommonTiling {
 
 struct DispatchTiling {
     CommonTiling common;
-    uint64_t x;                   // [num_tokens, hidden]
-    uint64_t expert_ids;          // i32 [num_tokens, num_topk]
-    uint64_t expand_x;            // [capacity_rows, hidden]
-    uint64_t assist_info;         // i32, three a row; then the trailer
-    uint64_t ep_recv_counts;      // i32 [local_experts * num_ranks], inclusive prefix
-    uint64_t expert_token_nums;   // i64 [local_experts]
+    uint64_t x;                      // [num_tokens, hidden]
+    uint64_t expert_ids;             // i32 [num_tokens, num_topk]
+    uint64_t expand_x;               // [capacity_rows, hidden]
+    uint64_t assist_info;            // i32, three a row; then the trailer
+    uint64_t ep_recv_counts;         // i32 [local_experts * num_ranks], inclusive prefix
+    uint64_t expert_token_nums;      // i64 [local_experts]
     uint64_t assist_trailer_offset;  // i32 elements; 0 means no room (capacity 0)
     uint32_t capacity_rows;
     uint32_t expert_token_nums_type;  // 0 inclusive prefix, 1 count
@@ -54,30 +54,30 @@ struct DispatchTiling {
     CoreRange wqe_builder;
     CoreRange doorbell;
     CoreRange cumsum;
-    uint32_t route_width;         // threads of the route role; each walks one segment of tokens in order
-    uint32_t collect_batch;       // token copies a collect work item holds
-    TokenLayout token;            // of this call's hidden and top-k
+    uint32_t route_width;    // threads of the route role; each walks one segment of tokens in order
+    uint32_t collect_batch;  // token copies a collect work item holds
+    TokenLayout token;       // of this call's hidden and top-k
 };
 
 enum class CombineEngine : uint32_t { kMte = 0, kUrma = 1 };
 
 struct CombineTiling {
     CommonTiling common;
-    uint64_t expand_x;         // [capacity_rows, hidden]
-    uint64_t expert_ids;       // i32 [num_tokens, num_topk]
+    uint64_t expand_x;    // [capacity_rows, hidden]
+    uint64_t expert_ids;  // i32 [num_tokens, num_topk]
     uint64_t assist_info;
-    uint64_t ep_send_counts;   // i32 [local_experts * num_ranks]
-    uint64_t expert_scales;    // f32 [num_tokens, num_topk], or 0: plain sum
-    uint64_t x_out;            // [num_tokens, hidden]
+    uint64_t ep_send_counts;  // i32 [local_experts * num_ranks]
+    uint64_t expert_scales;   // f32 [num_tokens, num_topk], or 0: plain sum
+    uint64_t x_out;           // [num_tokens, hidden]
     uint64_t assist_trailer_offset;
     uint32_t capacity_rows;
-    uint32_t engine;           // CombineEngine
-    uint32_t dtype;            // Dtype of expand_x and x_out
-    uint32_t reduce_blocks;    // blocks of a row that the reduce role sums at a time (UB)
-    CoreRange control;         // one core: validates, exchanges control messages
-    CoreRange send;            // MTE: rows dealt round robin; URMA: destinations dealt round robin
-    CoreRange doorbell;        // URMA only; empty for MTE
-    uint32_t blocks;           // blocks of a row of this call
+    uint32_t engine;         // CombineEngine
+    uint32_t dtype;          // Dtype of expand_x and x_out
+    uint32_t reduce_blocks;  // blocks of a row that the reduce role sums at a time (UB)
+    CoreRange control;       // one core: validates, exchanges control messages
+    CoreRange send;          // MTE: rows dealt round robin; URMA: destinations dealt round robin
+    CoreRange doorbell;      // URMA only; empty for MTE
+    uint32_t blocks;         // blocks of a row of this call
     uint32_t reserved;
 };
 
@@ -93,7 +93,7 @@ struct AssistTrailer {
 };
 static_assert(sizeof(AssistTrailer) == 32, "one unit");
 constexpr uint32_t kAssistMagic = 0xA5CED001U;
-constexpr uint32_t kTripleWords = 3;    // source rank, token, column
+constexpr uint32_t kTripleWords = 3;       // source rank, token, column
 constexpr uint32_t kAssistRowWords = 128;  // i32 elements that the tensor reserves per row
 
 }  // namespace ascend_deepep

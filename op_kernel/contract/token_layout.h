@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes of a token copy (dispatch) and of a row (combine) on the wire. Layer: contract. docs/protocol.md, "Wire format".
+// Bytes of a token copy (dispatch) and of a row (combine) on the wire. Layer: contract. docs/protocol.md, "Wire
+// format".
 #ifndef ASCEND_DEEPEP_CONTRACT_TOKEN_LAYOUT_H
 #define ASCEND_DEEPEP_CONTRACT_TOKEN_LAYOUT_H
 
@@ -26,9 +27,15 @@ static_assert(sizeof(TokenEntry) == 4, "wire struct");
 
 constexpr uint16_t kNoExpert = 0xFFFF;
 
-constexpr uint32_t pack_entry(uint32_t expert, uint32_t ordinal) { return expert | (ordinal << 16); }
-constexpr uint32_t entry_expert(uint32_t entry) { return entry & 0xFFFFU; }
-constexpr uint32_t entry_ordinal(uint32_t entry) { return entry >> 16; }
+constexpr uint32_t pack_entry(uint32_t expert, uint32_t ordinal) {
+    return expert | (ordinal << 16);
+}
+constexpr uint32_t entry_expert(uint32_t entry) {
+    return entry & 0xFFFFU;
+}
+constexpr uint32_t entry_ordinal(uint32_t entry) {
+    return entry >> 16;
+}
 static_assert(kMaxTokens <= 0xFFFF, "an ordinal fits 16 bits: a token chooses an expert at most once");
 
 struct TokenLayout {
@@ -53,8 +60,12 @@ constexpr TokenLayout token_layout(uint32_t hidden, uint32_t num_entries) {
 }
 
 // Blocks of one combine row: the expert's output, nothing else (its slot says which token and column it is).
-constexpr uint32_t row_blocks(uint32_t hidden) { return blocks_for(uint64_t(hidden) * kElementBytes); }
-constexpr uint32_t row_slot_bytes(uint32_t hidden) { return row_blocks(hidden) * kBlockBytes; }
+constexpr uint32_t row_blocks(uint32_t hidden) {
+    return blocks_for(uint64_t(hidden) * kElementBytes);
+}
+constexpr uint32_t row_slot_bytes(uint32_t hidden) {
+    return row_blocks(hidden) * kBlockBytes;
+}
 
 static_assert(token_layout(7168, 8).blocks == 30 && token_layout(7168, 8).header_offset == 14336, "as published");
 

@@ -20,8 +20,12 @@ struct CommunicatorLimits {
     uint32_t shared_expert_num;
 };
 
-constexpr uint32_t local_experts(const CommunicatorLimits& limits) { return limits.num_experts / limits.num_ranks; }
-constexpr uint32_t num_columns(const CommunicatorLimits& limits) { return limits.num_topk + limits.shared_expert_num; }
+constexpr uint32_t local_experts(const CommunicatorLimits& limits) {
+    return limits.num_experts / limits.num_ranks;
+}
+constexpr uint32_t num_columns(const CommunicatorLimits& limits) {
+    return limits.num_topk + limits.shared_expert_num;
+}
 
 struct Region {
     uint64_t offset;
@@ -36,9 +40,9 @@ enum class WindowRegion : uint32_t {
     kSendBuffer,       // [token] staged copies, the source of URMA writes
     kDispatchHalf0,    // [source][n] token copies received
     kDispatchHalf1,
-    kCombineHalf0,     // [token][column] rows received
+    kCombineHalf0,  // [token][column] rows received
     kCombineHalf1,
-    kCombineStaging,   // [peer][kCombineStagingRows] rows on their way out (URMA combine)
+    kCombineStaging,  // [peer][kCombineStagingRows] rows on their way out (URMA combine)
     kCount
 };
 constexpr uint32_t kNumWindowRegions = static_cast<uint32_t>(WindowRegion::kCount);
@@ -48,9 +52,9 @@ constexpr uint32_t kNumHalves = 2;
 struct WindowLayout {
     Region regions[kNumWindowRegions];
     uint64_t total_bytes;
-    uint32_t control_blocks;      // blocks of one control message
-    uint32_t token_slot_bytes;    // stride of a token copy
-    uint32_t row_slot_bytes;      // stride of a combine row
+    uint32_t control_blocks;    // blocks of one control message
+    uint32_t token_slot_bytes;  // stride of a token copy
+    uint32_t row_slot_bytes;    // stride of a combine row
     uint32_t reserved;
 };
 
@@ -59,17 +63,24 @@ constexpr uint64_t window_region_bytes(const CommunicatorLimits& limits, WindowR
     const uint64_t token_slot = token_layout(limits.hidden, num_columns(limits)).slot_bytes;
     const uint64_t row_slot = row_slot_bytes(limits.hidden);
     switch (region) {
-        case WindowRegion::kControlPage: return kControlPageBytes;
+        case WindowRegion::kControlPage:
+            return kControlPageBytes;
         case WindowRegion::kControlRing:
             return ranks * kControlSlots * control_blocks(local_experts(limits)) * kBlockBytes;
-        case WindowRegion::kAbort: return ranks * kBlockBytes;
-        case WindowRegion::kSendBuffer: return limits.max_tokens * token_slot;
+        case WindowRegion::kAbort:
+            return ranks * kBlockBytes;
+        case WindowRegion::kSendBuffer:
+            return limits.max_tokens * token_slot;
         case WindowRegion::kDispatchHalf0:
-        case WindowRegion::kDispatchHalf1: return ranks * limits.max_tokens * token_slot;
+        case WindowRegion::kDispatchHalf1:
+            return ranks * limits.max_tokens * token_slot;
         case WindowRegion::kCombineHalf0:
-        case WindowRegion::kCombineHalf1: return uint64_t(limits.max_tokens) * num_columns(limits) * row_slot;
-        case WindowRegion::kCombineStaging: return ranks * kCombineStagingRows * row_slot;
-        case WindowRegion::kCount: break;
+        case WindowRegion::kCombineHalf1:
+            return uint64_t(limits.max_tokens) * num_columns(limits) * row_slot;
+        case WindowRegion::kCombineStaging:
+            return ranks * kCombineStagingRows * row_slot;
+        case WindowRegion::kCount:
+            break;
     }
     return 0;
 }
@@ -118,14 +129,21 @@ constexpr uint64_t workspace_region_bytes(const CommunicatorLimits& limits, Work
     switch (region) {
         case WorkspaceRegion::kHeaders:
             return uint64_t(limits.max_tokens) * token_layout(limits.hidden, num_columns(limits)).header_bytes;
-        case WorkspaceRegion::kDestinations: return ranks * limits.max_tokens * word;
-        case WorkspaceRegion::kNumCopies: return ranks * word;
-        case WorkspaceRegion::kExpertRows: return limits.num_experts * word;
-        case WorkspaceRegion::kRefusals: return (1 + kMaxCores) * kRefusalStride;
+        case WorkspaceRegion::kDestinations:
+            return ranks * limits.max_tokens * word;
+        case WorkspaceRegion::kNumCopies:
+            return ranks * word;
+        case WorkspaceRegion::kExpertRows:
+            return limits.num_experts * word;
+        case WorkspaceRegion::kRefusals:
+            return (1 + kMaxCores) * kRefusalStride;
         case WorkspaceRegion::kRecvRows:
-        case WorkspaceRegion::kBlockBase: return ranks * local_experts(limits) * word;
-        case WorkspaceRegion::kRecvInfo: return ranks * 2 * word;
-        case WorkspaceRegion::kCount: break;
+        case WorkspaceRegion::kBlockBase:
+            return ranks * local_experts(limits) * word;
+        case WorkspaceRegion::kRecvInfo:
+            return ranks * 2 * word;
+        case WorkspaceRegion::kCount:
+            break;
     }
     return 0;
 }

@@ -58,7 +58,8 @@ __aicore__ inline bool scatter_copy(CoreContext& ctx, const DispatchTiling& tili
     const uint32_t header = tiling.token.header_offset / static_cast<uint32_t>(sizeof(uint32_t));
     const uint32_t first_word = words.GetValue(header);
     const uint32_t token = words.GetValue(header + 1);
-    if (first_word != (place.source | (common.num_topk << 16))) return corrupt_copy(ctx, place, first_word, common.num_topk);
+    if (first_word != (place.source | (common.num_topk << 16)))
+        return corrupt_copy(ctx, place, first_word, common.num_topk);
     const uint32_t num_tokens = ub.info.Get<uint32_t>().GetValue(place.source * kRecvInfoWords + 1);
     if (token >= num_tokens) return corrupt_copy(ctx, place, token, num_tokens);
     const uint32_t first_expert = common.rank * common.local_experts;
@@ -92,7 +93,7 @@ __aicore__ inline bool collect_copy(CoreContext& ctx, const DispatchTiling& tili
     while (!ub.flags.all_arrived(place.slot, tiling.token.blocks, ctx.tag, seen)) {
         if (!wait.go_on(seen)) return false;
     }
-    sync<AscendC::HardEvent::MTE3_MTE2>();  // the copy before has been written out
+    sync<AscendC::HardEvent::MTE3_MTE2>();                                 // the copy before has been written out
     read_blocks(ub.copy.Get<uint8_t>(), place.slot, tiling.token.blocks);  // ORDER P7: tags, then data
     sync<AscendC::HardEvent::MTE2_S>();
     sync<AscendC::HardEvent::MTE2_MTE3>();
@@ -103,7 +104,7 @@ __aicore__ inline bool collect_copy(CoreContext& ctx, const DispatchTiling& tili
 // Work items in order: sources from this rank on, batches of copies within a source. A cursor over them, since a core
 // takes ascending items.
 class WorkList {
-public:
+  public:
     __aicore__ inline WorkList(const DispatchTiling& tiling, AscendC::LocalTensor<uint32_t> info)
         : tiling_(tiling), info_(info), offset_(0), items_before_(0) {}
 
@@ -124,7 +125,7 @@ public:
         return false;
     }
 
-private:
+  private:
     const DispatchTiling& tiling_;
     AscendC::LocalTensor<uint32_t> info_;
     uint32_t offset_;
@@ -149,7 +150,8 @@ __aicore__ inline void collect(CoreContext& ctx, const DispatchTiling& tiling) {
     ub.begin(ctx, tiling);
     WorkList work(tiling, ub.info.Get<uint32_t>());
     uint32_t source = 0, first = 0, last = 0;
-    while (work.find(AscendC::AtomicAdd((__gm__ uint64_t*)&ctx.page->next_work.word, uint64_t(1)), source, first, last)) {
+    while (
+        work.find(AscendC::AtomicAdd((__gm__ uint64_t*)&ctx.page->next_work.word, uint64_t(1)), source, first, last)) {
         for (uint32_t n = first; n < last; ++n) {
             if (!collect_copy(ctx, tiling, ub, copy_place(ctx, source, n))) return;
         }

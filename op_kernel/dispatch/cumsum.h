@@ -25,7 +25,7 @@ __aicore__ inline Slice slice_of(uint32_t total, uint32_t index, uint32_t count)
 
 // What becomes of an arrived message: its rows and sizes go to the workspace.
 class MessageKeeper {
-public:
+  public:
     __aicore__ inline explicit MessageKeeper(CoreContext& ctx) : ctx_(ctx) {}
 
     __aicore__ inline void operator()(uint32_t source, const ControlHeader& header, MessageReader& reader) {
@@ -40,7 +40,7 @@ public:
 
     Verdict verdict;
 
-private:
+  private:
     CoreContext& ctx_;
 };
 

@@ -11,11 +11,12 @@ namespace ascend_deepep::kernel {
 
 // WQEs of a queue carry ascending tokens: those below the staged frontier may be rung.
 class StagedGate {
-public:
+  public:
     __aicore__ inline StagedGate(CoreContext& ctx, const DispatchTiling& tiling, uint32_t num_queues)
         : ctx_(ctx), tiling_(tiling), frontier_(0) {
         ctx.pipe->InitBuffer(buffer_, static_cast<uint32_t>(align_up((num_queues + 1) * sizeof(uint32_t), kUnitBytes)));
-        for (uint32_t j = 0; j < num_queues; ++j) buffer_.Get<uint32_t>().SetValue(j, 0U);
+        for (uint32_t j = 0; j < num_queues; ++j)
+            buffer_.Get<uint32_t>().SetValue(j, 0U);
     }
 
     __aicore__ inline uint32_t expected(uint32_t peer) const { return copies_to(ctx_, peer); }
@@ -29,12 +30,13 @@ public:
         AscendC::LocalTensor<uint32_t> cursors = buffer_.Get<uint32_t>();
         uint32_t cursor = cursors.GetValue(j);
         __gm__ uint32_t* tokens = destinations_of(ctx_, peer);
-        while (cursor < built && load(tokens + cursor) < frontier_) ++cursor;
+        while (cursor < built && load(tokens + cursor) < frontier_)
+            ++cursor;
         cursors.SetValue(j, cursor);
         return cursor;
     }
 
-private:
+  private:
     CoreContext& ctx_;
     const DispatchTiling& tiling_;
     uint32_t frontier_;

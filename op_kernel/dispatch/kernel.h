@@ -13,7 +13,8 @@ namespace ascend_deepep::kernel {
 __aicore__ inline void zero_counts(CoreContext& ctx, const DispatchTiling& tiling) {
     if (tiling.ep_recv_counts == 0) return;
     const uint32_t blocks = tiling.common.num_ranks * tiling.common.local_experts;
-    for (uint32_t i = 0; i < blocks; ++i) store((__gm__ int32_t*)tiling.ep_recv_counts + i, int32_t(0));
+    for (uint32_t i = 0; i < blocks; ++i)
+        store((__gm__ int32_t*)tiling.ep_recv_counts + i, int32_t(0));
     for (uint32_t i = 0; i < tiling.common.local_experts; ++i) {
         store((__gm__ int64_t*)tiling.expert_token_nums + i, int64_t(0));
     }

@@ -13,17 +13,20 @@ namespace ascend_deepep::kernel {
 // Thread t walks tokens [t * n / width, (t + 1) * n / width) in order, first counting, then placing; in between, the
 // counts of all threads become exclusive prefixes per bucket. Buckets: experts, then ranks. So order is kept and no
 // thread looks at another's tokens. `histogram` holds blockDim.x rows of num_experts + num_ranks words.
-__simt_vf__ __launch_bounds__(1024) inline void route_tokens(
-    __gm__ int32_t* expert_ids, __gm__ uint32_t* headers, __gm__ uint32_t* destinations, __gm__ uint32_t* num_copies,
-    __gm__ uint32_t* expert_rows, __ubuf__ uint32_t* histogram, __ubuf__ uint32_t* error, uint32_t num_tokens,
-    uint32_t num_topk, uint32_t num_experts, uint32_t num_ranks, uint32_t rank, uint32_t limit_tokens,
-    uint32_t header_words) {
+__simt_vf__ __launch_bounds__(1024) inline void route_tokens(__gm__ int32_t* expert_ids, __gm__ uint32_t* headers,
+                                                             __gm__ uint32_t* destinations, __gm__ uint32_t* num_copies,
+                                                             __gm__ uint32_t* expert_rows, __ubuf__ uint32_t* histogram,
+                                                             __ubuf__ uint32_t* error, uint32_t num_tokens,
+                                                             uint32_t num_topk, uint32_t num_experts,
+                                                             uint32_t num_ranks, uint32_t rank, uint32_t limit_tokens,
+                                                             uint32_t header_words) {
     const uint32_t buckets = num_experts + num_ranks;
     const uint32_t local_experts = num_experts / num_ranks;
     const uint32_t first = static_cast<uint32_t>(uint64_t(threadIdx.x) * num_tokens / blockDim.x);
     const uint32_t last = static_cast<uint32_t>(uint64_t(threadIdx.x + 1) * num_tokens / blockDim.x);
     __ubuf__ uint32_t* own = histogram + threadIdx.x * buckets;
-    for (uint32_t bucket = 0; bucket < buckets; ++bucket) own[bucket] = 0;
+    for (uint32_t bucket = 0; bucket < buckets; ++bucket)
+        own[bucket] = 0;
     if (threadIdx.x == 0) *error = kNoBadPair;
     asc_syncthreads();
     int32_t row[kMaxTopk];
@@ -67,7 +70,8 @@ __simt_vf__ __launch_bounds__(1024) inline void route_tokens(
             }
             asc_stcg(header + 2 + column, entry);
         }
-        for (uint32_t word = 2 + num_topk; word < header_words; ++word) asc_stcg(header + word, 0U);
+        for (uint32_t word = 2 + num_topk; word < header_words; ++word)
+            asc_stcg(header + word, 0U);
     }
     asc_threadfence();
 }
@@ -80,14 +84,14 @@ __aicore__ inline void route(CoreContext& ctx, const DispatchTiling& tiling) {
     AscendC::TBuf<AscendC::TPosition::VECCALC> histogram, error;
     ctx.pipe->InitBuffer(histogram, static_cast<uint32_t>(align_up(uint64_t(tiling.route_width) * buckets * 4, 32)));
     ctx.pipe->InitBuffer(error, kUnitBytes);
-    asc_vf_call<route_tokens>(
-        dim3(tiling.route_width), (__gm__ int32_t*)tiling.expert_ids,
-        (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kHeaders),
-        (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kDestinations),
-        (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kNumCopies),
-        (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kExpertRows), ub_pointer(histogram.Get<uint32_t>()),
-        ub_pointer(error.Get<uint32_t>()), common.num_tokens, common.num_topk, common.num_experts, common.num_ranks,
-        common.rank, common.limit_tokens, tiling.token.header_bytes / static_cast<uint32_t>(sizeof(uint32_t)));
+    asc_vf_call<route_tokens>(dim3(tiling.route_width), (__gm__ int32_t*)tiling.expert_ids,
+                              (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kHeaders),
+                              (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kDestinations),
+                              (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kNumCopies),
+                              (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kExpertRows),
+                              ub_pointer(histogram.Get<uint32_t>()), ub_pointer(error.Get<uint32_t>()),
+                              common.num_tokens, common.num_topk, common.num_experts, common.num_ranks, common.rank,
+                              common.limit_tokens, tiling.token.header_bytes / static_cast<uint32_t>(sizeof(uint32_t)));
     sync<AscendC::HardEvent::V_S>();
     const Refusal refusal = ids_refusal(common, tiling.expert_ids, error.Get<uint32_t>().GetValue(0));
     save_refusal(ctx, 0, refusal);

@@ -55,7 +55,8 @@ __aicore__ inline void wqe_builder(CoreContext& ctx, const DispatchTiling& tilin
     AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
     ctx.pipe->InitBuffer(buffer, static_cast<uint32_t>(align_up((num_queues + 1) * sizeof(uint32_t), kUnitBytes)));
     AscendC::LocalTensor<uint32_t> built = buffer.Get<uint32_t>();
-    for (uint32_t j = 0; j < num_queues; ++j) built.SetValue(j, 0U);
+    for (uint32_t j = 0; j < num_queues; ++j)
+        built.SetValue(j, 0U);
     WqeWriter writer;
     writer.begin(ctx);
     Wait wait(ctx, Stage::kWqeBuilder, ctx.tiling->rank, 0);

@@ -74,7 +74,8 @@ __aicore__ inline void enter_operation(CoreContext& ctx, const CommonTiling& til
     ctx.stage = Stage::kEntry;
     ctx.entry_cycle = static_cast<uint64_t>(AscendC::GetSystemCycle());
     ctx.stage_cycle = ctx.entry_cycle;
-    for (uint32_t i = 0; i < kNumStages; ++i) ctx.stage_cycles[i] = 0;
+    for (uint32_t i = 0; i < kNumStages; ++i)
+        ctx.stage_cycles[i] = 0;
     ctx.window = window_of(ctx, tiling.rank);
     ctx.page = (__gm__ ControlPage*)(ctx.window + region_offset(ctx, WindowRegion::kControlPage));
     ctx.sequence = load(&ctx.page->state.sequence);
@@ -85,7 +86,8 @@ __aicore__ inline void enter_operation(CoreContext& ctx, const CommonTiling& til
     reset_ub(ctx);
 }
 
-// Publishes a local flag of this operation. Whatever it publishes is in GM already: the caller's ORDER comment says how.
+// Publishes a local flag of this operation. Whatever it publishes is in GM already: the caller's ORDER comment says
+// how.
 __aicore__ inline void publish(const CoreContext& ctx, __gm__ uint64_t* flag, uint32_t value) {
     store(flag, pack_flag(ctx.tag, value));
 }

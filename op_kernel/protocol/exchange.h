@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The exchange of control messages: one from every rank to every rank, in every operation. Layer: protocol.
-// docs/protocol.md, "Control messages". What follows the header is the caller's: words from GM on the way out, a visitor on
-// the way in.
+// docs/protocol.md, "Control messages". What follows the header is the caller's: words from GM on the way out, a
+// visitor on the way in.
 #ifndef ASCEND_DEEPEP_PROTOCOL_EXCHANGE_H
 #define ASCEND_DEEPEP_PROTOCOL_EXCHANGE_H
 
@@ -15,7 +15,7 @@ constexpr uint32_t kHeaderWords = sizeof(ControlHeader) / sizeof(uint64_t);
 
 // Composes and posts messages. The header is set once; the words behind it differ by peer.
 class MessagePoster {
-public:
+  public:
     __aicore__ inline void begin(CoreContext& ctx) { images_.begin(ctx, ctx.tiling->window.control_blocks, ctx.tag); }
     __aicore__ inline void end(CoreContext& ctx) { images_.end(ctx); }
 
@@ -25,19 +25,20 @@ public:
         images_.acquire();
         sync<AscendC::HardEvent::MTE3_S>();
         const uint64_t* words = reinterpret_cast<const uint64_t*>(&header);
-        for (uint32_t i = 0; i < kHeaderWords; ++i) images_.set_word(i * sizeof(uint64_t), words[i]);
+        for (uint32_t i = 0; i < kHeaderWords; ++i)
+            images_.set_word(i * sizeof(uint64_t), words[i]);
         sync<AscendC::HardEvent::S_MTE3>();
         if (extra_bytes != 0) images_.fill(sizeof(ControlHeader), extra, extra_bytes);
         images_.put(control_slot(ctx, window_of(ctx, peer), ctx.tiling->rank));  // ORDER P6: data and tag by block
     }
 
-private:
+  private:
     BlockImages images_;
 };
 
 // Reads arrived messages into UB.
 class MessageReader {
-public:
+  public:
     __aicore__ inline void begin(CoreContext& ctx) {
         ctx.pipe->InitBuffer(buffer_, ctx.tiling->window.control_blocks * kBlockDataBytes);
     }
@@ -49,7 +50,8 @@ public:
         sync<AscendC::HardEvent::MTE2_S>();
         uint64_t* words = reinterpret_cast<uint64_t*>(&header);
         AscendC::LocalTensor<uint64_t> image = buffer_.Get<uint64_t>();
-        for (uint32_t i = 0; i < kHeaderWords; ++i) words[i] = image.GetValue(i);
+        for (uint32_t i = 0; i < kHeaderWords; ++i)
+            words[i] = image.GetValue(i);
     }
 
     // Bytes behind the header of the message read last.
@@ -58,7 +60,7 @@ public:
         copy_out(to, buffer_.Get<uint8_t>()[sizeof(ControlHeader)], bytes);
     }
 
-private:
+  private:
     AscendC::TBuf<AscendC::TPosition::VECCALC> buffer_;
 };
 
@@ -93,9 +95,10 @@ __aicore__ inline Refusal objection(const ControlHeader& header, const CallSigna
 
 // What the messages read so far come to: the first objection, and the smallest count of uses consumed, by kind.
 class Verdict {
-public:
+  public:
     __aicore__ inline Verdict() : refusal_{} {
-        for (uint32_t kind = 0; kind < kNumKinds; ++kind) min_consumed_[kind] = ~uint64_t(0);
+        for (uint32_t kind = 0; kind < kNumKinds; ++kind)
+            min_consumed_[kind] = ~uint64_t(0);
     }
 
     // False: this message objects.
@@ -119,13 +122,14 @@ public:
         publish(ctx, &ctx.page->cores[ctx.core].seen, static_cast<uint32_t>(refusal_.code));
     }
 
-private:
+  private:
     Refusal refusal_;
     uint64_t min_consumed_[kNumKinds];
 };
 
-// Waits for the messages of sources [first, first + count), in whatever order they come. `visit(source, header, reader)`
-// is called once each. Ends with false when the operation failed.
+// I2: a rank finishes an operation only behind this wait, so all ranks have entered it by then.
+// Waits for the messages of sources [first, first + count), in whatever order they come. `visit(source, header,
+// reader)` is called once each. Ends with false when the operation failed.
 template <typename Visitor>
 __aicore__ inline bool await_messages(CoreContext& ctx, Stage stage, uint32_t first, uint32_t count,
                                       MessageReader& reader, Visitor& visit) {

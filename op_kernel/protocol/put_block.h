@@ -9,10 +9,10 @@
 
 namespace ascend_deepep::kernel {
 
-// A few images of `blocks` blocks each, filled by MTE2 and written by MTE3. The flag areas are stamped once: data copies
-// leave them alone. Images are used in turn, so that filling one overlaps writing the other.
+// A few images of `blocks` blocks each, filled by MTE2 and written by MTE3. The flag areas are stamped once: data
+// copies leave them alone. Images are used in turn, so that filling one overlaps writing the other.
 class BlockImages {
-public:
+  public:
     static constexpr uint32_t kNumImages = 2;
 
     __aicore__ inline void begin(CoreContext& ctx, uint32_t blocks, uint64_t tag) {
@@ -82,7 +82,7 @@ public:
         buffer_.Get<uint64_t>().SetValue(static_cast<uint32_t>(offset / sizeof(uint64_t)), word);
     }
 
-private:
+  private:
     __aicore__ inline AscendC::LocalTensor<uint8_t> data(uint32_t logical) {
         return buffer_.Get<uint8_t>()[current_ * blocks_ * kBlockBytes + static_cast<uint32_t>(slot_offset(logical))];
     }
@@ -103,10 +103,10 @@ private:
     int32_t is_full_[kNumImages];
 };
 
-// The first words of the flag areas of `blocks` blocks, then their comparison with the tag. The data is read afterwards,
-// by another copy: ORDER P7.
+// The first words of the flag areas of `blocks` blocks, then their comparison with the tag. The data is read
+// afterwards, by another copy: ORDER P7.
 class FlagReader {
-public:
+  public:
     __aicore__ inline void begin(CoreContext& ctx, uint32_t max_blocks) {
         ctx.pipe->InitBuffer(buffer_, max_blocks * kFlagBytes);
     }
@@ -125,7 +125,7 @@ public:
         return arrived;
     }
 
-private:
+  private:
     AscendC::TBuf<AscendC::TPosition::VECCALC> buffer_;
 };
 

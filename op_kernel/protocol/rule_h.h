@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rule H: a half is written again only when its reader has finished with it. Layer: protocol. docs/protocol.md, P16, I3.
+// Rule H: a half is written again only when its reader has finished with it. Layer: protocol. docs/protocol.md, P16,
+// I3.
 #ifndef ASCEND_DEEPEP_PROTOCOL_RULE_H_H
 #define ASCEND_DEEPEP_PROTOCOL_RULE_H_H
 

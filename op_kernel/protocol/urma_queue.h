@@ -27,14 +27,14 @@ __aicore__ inline uint32_t owned_peer(const CoreContext& ctx, uint32_t index, ui
     return (ctx.tiling->rank + 1 + index + j * count) % ctx.tiling->num_ranks;
 }
 
-// WQE i writes `bytes` from local_base + local_slot[i] * local_stride to remote_base + (remote_first + i) * remote_stride.
-// Fields that the queue fixes are read from its context, word by word.
+// WQE i writes `bytes` from local_base + local_slot[i] * local_stride to remote_base + (remote_first + i) *
+// remote_stride. Fields that the queue fixes are read from its context, word by word.
 __simt_vf__ __launch_bounds__(kWqeBatch) inline void compose_wqes(__ubuf__ uint32_t* wqes,
                                                                   __ubuf__ uint32_t* local_slot,
                                                                   __gm__ uint32_t* context, uint64_t local_base,
-                                                                  uint64_t remote_base, uint32_t stride,
-                                                                  uint32_t bytes, uint32_t remote_first,
-                                                                  uint32_t producer, uint32_t num_wqes) {
+                                                                  uint64_t remote_base, uint32_t stride, uint32_t bytes,
+                                                                  uint32_t remote_first, uint32_t producer,
+                                                                  uint32_t num_wqes) {
     constexpr uint32_t kWord = sizeof(uint32_t);
     const uint32_t depth = asc_ldcg(context + __builtin_offsetof(QueueContext, sq_depth) / kWord);
     const uint32_t tpn = asc_ldcg(context + __builtin_offsetof(QueueContext, tpn) / kWord);
@@ -74,13 +74,13 @@ struct WqeBatch {
     uint32_t stride;         // between slots, on both sides
     uint32_t bytes;
     uint32_t remote_first;
-    uint32_t built;          // WQEs of this operation already in the ring
-    uint32_t count;          // <= kWqeBatch
+    uint32_t built;  // WQEs of this operation already in the ring
+    uint32_t count;  // <= kWqeBatch
 };
 
 // Composes batches in UB and moves them into rings.
 class WqeWriter {
-public:
+  public:
     __aicore__ inline void begin(CoreContext& ctx) {
         ctx.pipe->InitBuffer(slots_, kWqeBatch * sizeof(uint32_t));
         ctx.pipe->InitBuffer(wqes_, kWqeBatch * kWqeBytes);
@@ -112,7 +112,7 @@ public:
         publish(ctx, &ctx.page->built[batch.peer], batch.built + batch.count);  // ORDER P3: ring, then flag
     }
 
-private:
+  private:
     AscendC::TBuf<AscendC::TPosition::VECCALC> slots_;
     AscendC::TBuf<AscendC::TPosition::VECCALC> wqes_;
 };
@@ -132,7 +132,7 @@ __aicore__ inline uint32_t free_wqes(const CoreContext& ctx, uint32_t peer, uint
 // One queue as its serving core sees it.
 struct ServedQueue {
     uint32_t peer;
-    uint32_t expected;   // WQEs of this operation
+    uint32_t expected;  // WQEs of this operation
     uint32_t rung;
     uint32_t completed;
 };

@@ -21,9 +21,11 @@ struct Failure {
     int64_t limit;
 };
 
+// I4: slot t mod 4 is free again at t + 4, so posting a message never waits.
 __aicore__ inline GM_ADDR control_slot(const CoreContext& ctx, GM_ADDR window, uint32_t source) {
     const uint64_t slot = uint64_t(source) * kControlSlots + ctx.sequence % kControlSlots;
-    return window + region_offset(ctx, WindowRegion::kControlRing) + slot * ctx.tiling->window.control_blocks * kBlockBytes;
+    return window + region_offset(ctx, WindowRegion::kControlRing) +
+           slot * ctx.tiling->window.control_blocks * kBlockBytes;
 }
 
 __aicore__ inline GM_ADDR abort_cell(const CoreContext& ctx, GM_ADDR window, uint32_t source) {
@@ -65,8 +67,8 @@ __aicore__ inline void post_abort(CoreContext& ctx, const ErrorRecord& record) {
 __aicore__ inline void fail(CoreContext& ctx, const Failure& failure) {
     ctx.has_failed = true;
     AscendC::PipeBarrier<PIPE_ALL>();
-    const uint64_t claim = AscendC::AtomicCas((__gm__ uint64_t*)&ctx.page->record_claim.word, uint64_t(0),
-                                              uint64_t(ctx.core + 1));
+    const uint64_t claim =
+        AscendC::AtomicCas((__gm__ uint64_t*)&ctx.page->record_claim.word, uint64_t(0), uint64_t(ctx.core + 1));
     if (claim != 0) return;
     ErrorRecord record{};
     record.code = failure.code;
@@ -96,7 +98,7 @@ __aicore__ inline void fail(CoreContext& ctx, const Failure& failure) {
 }
 
 class Wait {
-public:
+  public:
     __aicore__ inline Wait(CoreContext& ctx, Stage stage, uint32_t peer, uint64_t expected)
         : ctx_(ctx), stage_(stage), peer_(peer), expected_(expected), polls_(0) {}
 
@@ -119,7 +121,7 @@ public:
         return go_on(seen);
     }
 
-private:
+  private:
     // Peers' abort cells are looked at in turn, one every few polls: a wait stays cheap with many ranks.
     static constexpr uint32_t kAbortPollInterval = 4;
 

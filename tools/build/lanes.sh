@@ -59,7 +59,8 @@ step_sim() {
 }
 
 # The Python selection runs under the venv's base interpreter with a staged package: PYTHONPATH entries, unlike the
-# venv's own site-packages, have no .pth file executed, so the editable package cannot come before the stage.
+# venv's own site-packages, have no .pth file executed, so the editable package cannot come before the stage. Capture
+# is by sys, so that the report of a sanitizer that ends the process is seen.
 step_sanitizer() {
     need_package
     local stage="$PWD/build/asan/stage" libraries
@@ -71,7 +72,7 @@ step_sanitizer() {
     cp -r python/ascend_deepep/. "$stage/ascend_deepep/"
     libraries="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
     LD_PRELOAD="$libraries" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$stage:$(site_packages)" \
-        "$PYTHON" -m pytest -q -m sanitizer
+        "$PYTHON" -m pytest -q --capture=sys -m sanitizer
 }
 
 step_packaging() {
@@ -135,7 +136,8 @@ test_long() {
         fi
         run_step "$suite" "$left"
         if [ "$STEP_RC" = 0 ]; then minutes "$STEP_SECONDS" > "$stamp"; fi
-        if [ "$STEP_RC" = 124 ] && [ -n "$left" ]; then
+        # Ended by its time limit (124, or 137 where it had to be killed): neither passed nor failed.
+        if [[ "$STEP_RC" =~ ^(124|137)$ ]] && [ -n "$left" ] && [ "$STEP_SECONDS" -ge "$left" ]; then
             open+=("$suite")
             unset 'STEP_NAMES[-1]' 'STEP_RESULTS[-1]'
         fi

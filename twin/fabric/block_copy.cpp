@@ -9,19 +9,12 @@
 
 #include "contract/block.h"
 #include "twin/fabric/flag_access.h"
+#include "twin/runtime/copy_units.h"
 
 namespace ascend_deepep::twin {
 namespace {
 
 constexpr size_t kTagBytes = sizeof(uint64_t);
-
-// 16 B that the compiler moves with one load and one store. A call of memcpy per 480 B costs three times as much.
-using Unit = uint64_t __attribute__((vector_size(16), aligned(1), may_alias));
-
-inline void copy_units(uint8_t* dst, const uint8_t* src, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-        reinterpret_cast<Unit*>(dst)[i] = reinterpret_cast<const Unit*>(src)[i];
-}
 
 size_t place_in_block(const void* p) {
     return reinterpret_cast<uintptr_t>(p) % kBlockBytes;
@@ -41,10 +34,10 @@ void write_flag_part(uint8_t* dst, const uint8_t* src, size_t bytes) {
 
 // Nearly all traffic: `count` whole blocks at a block boundary. The release store of a block's tag orders its data.
 void write_blocks(uint8_t* dst, const uint8_t* src, size_t count) {
-    constexpr size_t kTagUnit = kBlockDataBytes / sizeof(Unit);
+    constexpr size_t kTagUnit = kBlockDataBytes / sizeof(CopyUnit);
     for (size_t block = 0; block < count; ++block, dst += kBlockBytes, src += kBlockBytes) {
         copy_units(dst, src, kTagUnit);
-        copy_units(dst + kBlockBytes - sizeof(Unit), src + kBlockBytes - sizeof(Unit), 1);
+        copy_units(dst + kBlockBytes - sizeof(CopyUnit), src + kBlockBytes - sizeof(CopyUnit), 1);
         uint64_t words[2];
         std::memcpy(words, src + kBlockDataBytes, sizeof(words));
         std::memcpy(dst + kBlockDataBytes + kTagBytes, words + 1, kTagBytes);
@@ -82,6 +75,18 @@ void read_window(uint8_t* dst, const uint8_t* src, size_t bytes) {
         bytes -= kTagBytes;
     }
     std::memcpy(dst, src, bytes);
+}
+
+void read_window(const Pieces& pieces) {
+    for (uint32_t i = 0; i < pieces.count; ++i) {
+        uint8_t* dst = pieces.dst + pieces.dst_step * i;
+        const uint8_t* src = pieces.src + pieces.src_step * i;
+        if (place_in_block(src) < kBlockDataBytes) {
+            copy_piece(dst, src, pieces.bytes);
+        } else {
+            read_window(dst, src, pieces.bytes);
+        }
+    }
 }
 
 }  // namespace ascend_deepep::twin

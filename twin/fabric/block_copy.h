@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "twin/runtime/gm_hooks.h"
+
 namespace ascend_deepep::twin {
 
 // `dst` lies in a window, so its address modulo 512 is its place in a block. Any range; no overlap with `src`.
@@ -13,5 +15,6 @@ void write_window(uint8_t* dst, const uint8_t* src, size_t bytes);
 
 // `src` lies in a window. A range that starts in a flag area has its tag read before anything else of the range.
 void read_window(uint8_t* dst, const uint8_t* src, size_t bytes);
+void read_window(const Pieces& pieces);
 
 }  // namespace ascend_deepep::twin

@@ -91,10 +91,20 @@ void Fabric::window_write(void* dst, const void* src, size_t bytes) {
     waiter_.note_write(owner);
 }
 
-void Fabric::window_read(void* dst, const void* src, size_t bytes) {
+void Fabric::require_readable(const void* src, size_t bytes) const {
     require(is_in_own_window(src, bytes), "window read", "a kernel reads its own window only, and stays inside it",
             windows_->offset_of(src) + bytes, windows_->window_bytes(), "let the peer put what is needed");
+}
+
+void Fabric::window_read(void* dst, const void* src, size_t bytes) {
+    require_readable(src, bytes);
     read_window(static_cast<uint8_t*>(dst), static_cast<const uint8_t*>(src), bytes);
+}
+
+void Fabric::window_read_pieces(const Pieces& pieces) {
+    require_readable(pieces.src, pieces.bytes);
+    require_readable(pieces.src + pieces.src_step * (pieces.count - 1), pieces.bytes);
+    read_window(pieces);
 }
 
 void Fabric::check_access(const void* p, size_t bytes, bool write) {

@@ -61,6 +61,7 @@ class Fabric final : public GmHooks, private WriteSink {
     bool is_window(const void* p) const override { return windows_->contains(p); }
     void window_write(void* dst, const void* src, size_t bytes) override;
     void window_read(void* dst, const void* src, size_t bytes) override;
+    void window_read_pieces(const Pieces& pieces) override;
     bool device_store(void* addr, uint64_t value, unsigned bytes) override { return engine_.store(addr, value, bytes); }
     void check_access(const void* p, size_t bytes, bool write) override;
     void idle() override;
@@ -74,6 +75,7 @@ class Fabric final : public GmHooks, private WriteSink {
         const uint64_t at = reinterpret_cast<uint64_t>(p) - reinterpret_cast<uint64_t>(own_window_);
         return at < windows_->window_bytes() && bytes <= windows_->window_bytes() - at;
     }
+    void require_readable(const void* src, size_t bytes) const;
     void check_world();
     void abort(Code code, uint32_t root);
     Code peer_failure(uint32_t peer, bool is_gone) const;

@@ -9,6 +9,16 @@
 
 namespace ascend_deepep::twin {
 
+// One copy of several pieces of the same size, at regular distances on both sides.
+struct Pieces {
+    uint8_t* dst;
+    const uint8_t* src;
+    int64_t dst_step;
+    int64_t src_step;
+    uint32_t count;
+    uint32_t bytes;
+};
+
 class __attribute__((visibility("default"))) GmHooks {
   public:
     virtual ~GmHooks() = default;
@@ -19,6 +29,12 @@ class __attribute__((visibility("default"))) GmHooks {
     // MTE3 store into a window and MTE2 load from one; alignment and sizes are already checked.
     virtual void window_write(void* dst, const void* src, size_t bytes) { std::memcpy(dst, src, bytes); }
     virtual void window_read(void* dst, const void* src, size_t bytes) { std::memcpy(dst, src, bytes); }
+    // The same for all pieces of one load, which lie in a window from the first to the last.
+    virtual void window_read_pieces(const Pieces& pieces) {
+        for (uint32_t i = 0; i < pieces.count; ++i) {
+            window_read(pieces.dst + pieces.dst_step * i, pieces.src + pieces.src_step * i, pieces.bytes);
+        }
+    }
 
     // A store that skips the scalar cache. True when a device register took it, so that memory is left alone.
     virtual bool device_store(void* /*addr*/, uint64_t /*value*/, unsigned /*bytes*/) { return false; }

@@ -23,14 +23,22 @@ enum class CqeStatus : uint32_t { kOk = 0, kLocalAccess = 2, kRemoteAccess = 3, 
 constexpr bool cqe_is_valid(uint32_t word0, uint32_t consumer, uint32_t depth) {
     return ((word0 >> kCqeOwnerBit) & 1U) != ((consumer / depth) & 1U);
 }
-constexpr uint32_t cqe_owner(uint32_t producer, uint32_t depth) { return ((producer / depth) & 1U) ^ 1U; }
-constexpr uint32_t cqe_status(uint32_t word0) { return word0 >> kCqeStatusShift; }
-constexpr uint32_t cqe_substatus(uint32_t word0) { return (word0 >> kCqeSubstatusShift) & 0xFFU; }
+constexpr uint32_t cqe_owner(uint32_t producer, uint32_t depth) {
+    return ((producer / depth) & 1U) ^ 1U;
+}
+constexpr uint32_t cqe_status(uint32_t word0) {
+    return word0 >> kCqeStatusShift;
+}
+constexpr uint32_t cqe_substatus(uint32_t word0) {
+    return (word0 >> kCqeSubstatusShift) & 0xFFU;
+}
 constexpr uint32_t cqe_word0(uint32_t owner, uint32_t opcode, uint32_t substatus, uint32_t status) {
     return (owner << kCqeOwnerBit) | ((opcode & 7U) << kCqeOpcodeShift) | (substatus << kCqeSubstatusShift) |
            (status << kCqeStatusShift);
 }
-constexpr uint32_t cqe_entry_index(uint32_t word1) { return word1 & 0xFFFFU; }
+constexpr uint32_t cqe_entry_index(uint32_t word1) {
+    return word1 & 0xFFFFU;
+}
 
 }  // namespace ascend_deepep
 

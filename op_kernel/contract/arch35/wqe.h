@@ -39,7 +39,9 @@ constexpr uint32_t kWqeJettyTypeShift = 29;
 constexpr uint32_t kWqeOwnerBit = 31;
 
 // The owner bit inverts on every pass of the ring: 1 on the first. `depth` is a power of two.
-constexpr uint32_t wqe_owner(uint32_t producer, uint32_t depth) { return (producer & depth) == 0 ? 1U : 0U; }
+constexpr uint32_t wqe_owner(uint32_t producer, uint32_t depth) {
+    return (producer & depth) == 0 ? 1U : 0U;
+}
 
 // Unordered, completion requested.
 constexpr uint32_t wqe_control_word(uint32_t owner, uint32_t jetty_type, uint32_t token_enable) {
@@ -49,8 +51,12 @@ constexpr uint32_t wqe_control_word(uint32_t owner, uint32_t jetty_type, uint32_
 constexpr uint32_t wqe_opcode_word(WqeOpcode opcode, uint32_t target_hint) {
     return (target_hint & 0xFFU) | (static_cast<uint32_t>(opcode) << 8);
 }
-constexpr uint32_t wqe_transport_word(uint32_t tpn) { return (tpn & 0xFFFFFFU) | (1U << 24); }
-constexpr uint32_t wqe_segment_word(uint32_t segment) { return segment & 0xFFFFFU; }
+constexpr uint32_t wqe_transport_word(uint32_t tpn) {
+    return (tpn & 0xFFFFFFU) | (1U << 24);
+}
+constexpr uint32_t wqe_segment_word(uint32_t segment) {
+    return segment & 0xFFFFFU;
+}
 
 static_assert(wqe_control_word(1, 1, 1) == 0xB0200000U && wqe_control_word(0, 1, 1) == 0x30200000U, "published words");
 static_assert(wqe_opcode_word(WqeOpcode::kWrite, 0) == 0x00000300U, "published word");
@@ -79,7 +85,8 @@ constexpr WqeFields decode_wqe(const uint32_t* word) {
     f.tpn = word[2] & 0xFFFFFFU;
     f.num_sge = word[2] >> 24;
     f.segment = word[3] & 0xFFFFFU;
-    for (int i = 0; i < 4; ++i) f.remote_eid[i] = word[4 + i];
+    for (int i = 0; i < 4; ++i)
+        f.remote_eid[i] = word[4 + i];
     f.remote_token = word[8];
     f.remote_address = word[10] | (uint64_t(word[11]) << 32);
     f.length = word[12];

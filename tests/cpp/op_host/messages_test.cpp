@@ -142,7 +142,8 @@ TEST(every_stage_has_something_to_look_at) {
 TEST(lost_peers_and_bad_completions_name_the_culprit) {
     const std::string lost = describe(record(Code::kPeerLost, Stage::kCollect, 2), 0, 0.3, 30.0);
     check_start(lost,
-                "dispatch_v2 number 17 on rank 0: peer lost: the process of rank 2 is gone or closed its communicator, noticed in collect, "
+                "dispatch_v2 number 17 on rank 0: peer lost: the process of rank 2 is gone or closed its communicator, "
+                "noticed in collect, "
                 "0.3 s of 30.0");
     ErrorRecord bad = record(Code::kBadCompletion, Stage::kDoorbell, 3);
     bad.kind = 2;
@@ -152,6 +153,9 @@ TEST(lost_peers_and_bad_completions_name_the_culprit) {
                 "access error), substatus 7, in doorbell, 0.");
     ErrorRecord aborted = record(Code::kPeerAborted, Stage::kCollect, 1);
     CHECK(describe(aborted, 0, 1.0, 2.0).find("rank 1 failed first") != std::string::npos);
+    aborted.got = static_cast<int64_t>(Code::kTimeout);
+    aborted.peer = 3;
+    CHECK(describe(aborted, 0, 1.0, 2.0).find("time-out on rank 3 waiting for rank 1") != std::string::npos);
     aborted.rank = 3;
     CHECK(describe(aborted, 0, 1.0, 2.0).find("on rank 0 (reported by rank 3): ") != std::string::npos);
     aborted.root = 0;

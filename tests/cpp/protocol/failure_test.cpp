@@ -59,9 +59,31 @@ TEST(the_low_word_of_the_tag_wraps) {
             WorldOptions options = world_of(kCase, policy);
             options.tag_base = (uint64_t{5} << 32) | low;
             run_world(options, [&](RankMachine& rank) {
-                for (uint32_t round = 0; round < 4; ++round) check_round(rank, kCase, round);
+                for (uint32_t round = 0; round < 4; ++round)
+                    check_round(rank, kCase, round);
             });
         }
+    }
+}
+
+// The host never supplies a sequence number: a recorded argument block runs again as it is.
+TEST(a_recorded_argument_block_runs_again) {
+    for (const char* policy : {"fast", "sim"}) {
+        run_world(world_of(kCase, policy), [&](RankMachine& rank) {
+            const Batch batch = make_batch(kCase, rank.rank(), 1);
+            DispatchResult dispatched = rank.dispatch(batch);
+            const DispatchResult first = dispatched;
+            std::fill(dispatched.expand_x.begin(), dispatched.expand_x.end(), uint16_t{0x7F7F});
+            std::fill(dispatched.ep_recv_counts.begin(), dispatched.ep_recv_counts.end(), -7);
+            CHECK_EQ(rank.replay().code, Code::kOk);
+            CHECK(dispatched.expand_x == first.expand_x);
+            CHECK(dispatched.ep_recv_counts == first.ep_recv_counts);
+            CombineResult combined = rank.combine(batch, dispatched, dispatched.expand_x);
+            const std::vector<uint16_t> sums = combined.x;
+            std::fill(combined.x.begin(), combined.x.end(), uint16_t{0x7F7F});
+            CHECK_EQ(rank.replay().code, Code::kOk);
+            CHECK(combined.x == sums);
+        });
     }
 }
 
@@ -70,7 +92,8 @@ TEST(dispatches_alone_and_combines_alone) {
         run_world(world_of(kCase, policy), [&](RankMachine& rank) {
             const Batch batch = make_batch(kCase, rank.rank(), 1);
             DispatchResult last = rank.dispatch(batch);
-            for (int i = 0; i < 6; ++i) last = rank.dispatch(batch);
+            for (int i = 0; i < 6; ++i)
+                last = rank.dispatch(batch);
             for (int i = 0; i < 6; ++i) {
                 CHECK_EQ(rank.combine(batch, last, last.expand_x).outcome.code, Code::kOk);
             }

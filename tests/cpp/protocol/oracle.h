@@ -54,7 +54,9 @@ inline uint16_t bf16_bits(float value) {  // finite values, nearest even
 }
 
 // The expert step of these tests: adds 1 to the exponent when the expert's number is odd.
-inline uint16_t expert_step(uint16_t bits, int expert) { return expert % 2 == 0 ? bits : bf16_bits(bf16_value(bits) * 2); }
+inline uint16_t expert_step(uint16_t bits, int expert) {
+    return expert % 2 == 0 ? bits : bf16_bits(bf16_value(bits) * 2);
+}
 
 inline std::vector<uint16_t> expected_combine(const Batch& batch) {
     std::vector<uint16_t> result(size_t(batch.num_tokens) * batch.hidden);

@@ -9,14 +9,16 @@ namespace {
 constexpr Case kCase{3, 6, 2, 6, 128, 8};
 
 // Every rank runs `call`, then good rounds. Each must end with a refusal of `code` that names `refuser`.
-void expect_refusal(const Case& c, Code code, uint32_t refuser, const std::function<OperationOutcome(RankMachine&)>& call) {
+void expect_refusal(const Case& c, Code code, uint32_t refuser,
+                    const std::function<OperationOutcome(RankMachine&)>& call) {
     for (const char* policy : {"fast", "sim"}) {
         run_world(world_of(c, policy), [&](RankMachine& rank) {
             check_round(rank, c, 1);
             const OperationOutcome outcome = call(rank);
             CHECK_EQ(outcome.code, code);
             CHECK_EQ(outcome.refusal.rank, refuser);
-            for (uint32_t round = 2; round < 5; ++round) check_round(rank, c, round);
+            for (uint32_t round = 2; round < 5; ++round)
+                check_round(rank, c, round);
         });
     }
 }
@@ -71,9 +73,8 @@ TEST(different_calls_meet_in_the_exchange) {
         run_world(world_of(kCase, policy), [&](RankMachine& rank) {
             const Batch batch = make_batch(kCase, rank.rank(), 9);
             const DispatchResult first = rank.dispatch(batch);
-            const OperationOutcome outcome = rank.rank() == 1
-                                                 ? rank.dispatch(batch).outcome
-                                                 : rank.combine(batch, first, first.expand_x).outcome;
+            const OperationOutcome outcome =
+                rank.rank() == 1 ? rank.dispatch(batch).outcome : rank.combine(batch, first, first.expand_x).outcome;
             CHECK_EQ(outcome.code, Code::kSignature);
             CHECK_EQ(outcome.refusal.field, Field::kKind);
             CHECK_EQ(outcome.refusal.rank, rank.rank() == 1 ? 0U : 1U);
@@ -119,9 +120,8 @@ void expect_bad_combine(Code code, const std::function<void(DispatchResult&)>& s
 }
 
 TEST(combine_refuses_foreign_triples) {
-    expect_bad_combine(Code::kForeignTriples, [](DispatchResult& bad) {
-        std::fill(bad.assist_info.begin(), bad.assist_info.end(), 1);
-    });
+    expect_bad_combine(Code::kForeignTriples,
+                       [](DispatchResult& bad) { std::fill(bad.assist_info.begin(), bad.assist_info.end(), 1); });
 }
 TEST(combine_refuses_a_token_out_of_range) {
     expect_bad_combine(Code::kBadTriple, [](DispatchResult& bad) { bad.assist_info[1] = 6; });
@@ -130,10 +130,12 @@ TEST(combine_refuses_a_column_out_of_range) {
     expect_bad_combine(Code::kBadTriple, [](DispatchResult& bad) { bad.assist_info[2] = -1; });
 }
 TEST(combine_refuses_a_row_of_another_source) {
-    expect_bad_combine(Code::kBadTriple, [](DispatchResult& bad) { bad.assist_info[0] = (bad.assist_info[0] + 1) % 3; });
+    expect_bad_combine(Code::kBadTriple,
+                       [](DispatchResult& bad) { bad.assist_info[0] = (bad.assist_info[0] + 1) % 3; });
 }
 TEST(combine_refuses_counts_that_fall) {
-    expect_bad_combine(Code::kBadCounts, [](DispatchResult& bad) { bad.ep_recv_counts[1] = bad.ep_recv_counts[5] + 1; });
+    expect_bad_combine(Code::kBadCounts,
+                       [](DispatchResult& bad) { bad.ep_recv_counts[1] = bad.ep_recv_counts[5] + 1; });
 }
 TEST(combine_refuses_another_total) {
     expect_bad_combine(Code::kBadCounts, [](DispatchResult& bad) { bad.ep_recv_counts[5] += 1; });

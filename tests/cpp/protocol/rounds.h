@@ -29,7 +29,8 @@ inline Batch make_batch(const Case& c, uint32_t rank, uint32_t seed) {
     batch.num_topk = c.topk;
     for (uint32_t token = 0; token < batch.num_tokens; ++token) {
         std::vector<int32_t> ids(c.experts);
-        for (uint32_t i = 0; i < c.experts; ++i) ids[i] = static_cast<int32_t>(i);
+        for (uint32_t i = 0; i < c.experts; ++i)
+            ids[i] = static_cast<int32_t>(i);
         if (c.routing != Routing::kOneHot) std::shuffle(ids.begin(), ids.end(), random);
         for (uint32_t column = 0; column < c.topk; ++column) {
             const bool is_hole = c.routing == Routing::kNone || (c.routing == Routing::kHoles && random() % 3 == 0);
@@ -45,8 +46,10 @@ inline Batch make_batch(const Case& c, uint32_t rank, uint32_t seed) {
 
 inline void check_round(RankMachine& rank, const Case& c, uint32_t round) {
     std::vector<Batch> batches;
-    for (uint32_t r = 0; r < c.num_ranks; ++r) batches.push_back(make_batch(c, r, round));
-    const ExpectedRows expected = expected_dispatch(batches, static_cast<int>(c.experts), static_cast<int>(rank.rank()));
+    for (uint32_t r = 0; r < c.num_ranks; ++r)
+        batches.push_back(make_batch(c, r, round));
+    const ExpectedRows expected =
+        expected_dispatch(batches, static_cast<int>(c.experts), static_cast<int>(rank.rank()));
     const DispatchResult got = rank.dispatch(batches[rank.rank()]);
     CHECK_EQ(got.outcome.code, Code::kOk);
     if (got.outcome.code != Code::kOk) return;
@@ -59,7 +62,8 @@ inline void check_round(RankMachine& rank, const Case& c, uint32_t round) {
     const uint32_t local = c.experts / c.num_ranks;
     for (size_t row = 0; row < expected.triples.size() / 3; ++row) {
         uint32_t block = 0;
-        while (expected.counts[block] <= static_cast<int32_t>(row)) ++block;
+        while (expected.counts[block] <= static_cast<int32_t>(row))
+            ++block;
         const int expert = static_cast<int>(rank.rank() * local + block / c.num_ranks);
         for (size_t h = 0; h < c.hidden; ++h) {
             expert_out[row * c.hidden + h] = expert_step(got.expand_x[row * c.hidden + h], expert);

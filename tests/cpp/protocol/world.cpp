@@ -4,13 +4,14 @@
 
 #include <unistd.h>
 
+#include <cstring>
 #include <stdexcept>
 #include <thread>
 
 #include "check.h"
 #include "framework/runtime/kernel_library.h"
-#include "op_host/roles.h"
 #include "op_host/check.h"
+#include "op_host/roles.h"
 #include "twin/runtime/launch.h"
 
 namespace ascend_deepep::test {
@@ -18,8 +19,9 @@ namespace {
 
 constexpr uint64_t kNonce = 77;
 
-uint64_t address(const void* p) { return reinterpret_cast<uint64_t>(p); }
-
+uint64_t address(const void* p) {
+    return reinterpret_cast<uint64_t>(p);
+}
 
 op_host::TensorInfo tensor(Dtype dtype, std::vector<int64_t> shape) {
     op_host::TensorInfo info;
@@ -53,7 +55,8 @@ RankMachine::RankMachine(const WorldOptions& options, uint32_t rank, const std::
       kernels_(&kernel_table(options.policy)) {
     const WindowLayout layout = window_layout(options.limits);
     auto windows = std::make_unique<twin::WindowTable>(options.limits.num_ranks, layout.total_bytes);
-    for (uint32_t peer = 0; peer < options.limits.num_ranks; ++peer) windows->map(peer, window_files[peer]);
+    for (uint32_t peer = 0; peer < options.limits.num_ranks; ++peer)
+        windows->map(peer, window_files[peer]);
     twin::FabricConfig config{};
     config.rank = rank;
     config.max_tokens = options.limits.max_tokens;
@@ -74,18 +77,29 @@ RankMachine::RankMachine(const WorldOptions& options, uint32_t rank, const std::
 }
 
 op_host::Machine RankMachine::machine() const {
-    return op_host::Machine{window_table_.back(), fabric_->engine().queue_table(), address(workspace_),
-                            rank_,                options_.num_cores,             options_.timeout_ms * 1000000};
+    return op_host::Machine{window_table_.back(), fabric_->engine().queue_table(), address(workspace_), rank_,
+                            options_.num_cores,   options_.timeout_ms * 1000000};
 }
 
-void RankMachine::launch(OperationKind kind, void* tiling, std::vector<twin::GmRange> ranges) {
+void RankMachine::launch(OperationKind kind, const void* tiling, size_t bytes, std::vector<twin::GmRange> ranges) {
+    kind_ = kind;
+    argument_block_.assign(bytes / sizeof(uint64_t), 0);
+    std::memcpy(argument_block_.data(), tiling, bytes);
+    call_ranges_ = std::move(ranges);
+    replay();
+}
+
+OperationOutcome RankMachine::replay() {
     twin::LaunchConfig config;
     config.num_cores = options_.num_cores;
-    config.kernel_name = kind == OperationKind::kDispatch ? "dispatch_v2" : "combine_v2";
-    fabric_->begin(kind, std::move(ranges));
-    auto* entry = kind == OperationKind::kDispatch ? kernels_->dispatch_v2 : kernels_->combine_v2;
-    twin::launch(config, entry, static_cast<uint8_t*>(tiling), *fabric_);
+    config.kernel_name = kind_ == OperationKind::kDispatch ? "dispatch_v2" : "combine_v2";
+    std::vector<twin::GmRange> ranges = call_ranges_;
+    ranges.push_back(range(argument_block_));
+    fabric_->begin(kind_, std::move(ranges));
+    auto* entry = kind_ == OperationKind::kDispatch ? kernels_->dispatch_v2 : kernels_->combine_v2;
+    twin::launch(config, entry, reinterpret_cast<uint8_t*>(argument_block_.data()), *fabric_);
     fabric_->end();
+    return fabric_->control_page().outcome;
 }
 
 DispatchResult RankMachine::dispatch(const Batch& batch) {
@@ -102,14 +116,17 @@ DispatchResult RankMachine::dispatch(const Batch& batch) {
     result.assist_info.assign(static_cast<size_t>(shapes.assist_info), 0x7F7F7F7F);
     result.ep_recv_counts.assign(static_cast<size_t>(shapes.ep_recv_counts), -7);
     result.expert_token_nums.assign(static_cast<size_t>(shapes.expert_token_nums), -7);
-    const op_host::DispatchAddresses addresses{
-        address(batch.x.data()),           address(batch.expert_ids.data()),     address(result.expand_x.data()),
-        address(result.assist_info.data()), address(result.ep_recv_counts.data()), address(result.expert_token_nums.data())};
+    const op_host::DispatchAddresses addresses{address(batch.x.data()),
+                                               address(batch.expert_ids.data()),
+                                               address(result.expand_x.data()),
+                                               address(result.assist_info.data()),
+                                               address(result.ep_recv_counts.data()),
+                                               address(result.expert_token_nums.data())};
     DispatchTiling tiling;
     op_host::make_dispatch_tiling(options_.limits, machine(), call, addresses, &tiling);
-    launch(OperationKind::kDispatch, &tiling,
-           {{&tiling, sizeof(tiling)}, range(batch.x), range(batch.expert_ids), range(result.expand_x),
-            range(result.assist_info), range(result.ep_recv_counts), range(result.expert_token_nums)});
+    launch(OperationKind::kDispatch, &tiling, sizeof(tiling),
+           {range(batch.x), range(batch.expert_ids), range(result.expand_x), range(result.assist_info),
+            range(result.ep_recv_counts), range(result.expert_token_nums)});
     result.outcome = fabric_->control_page().outcome;
     result.record = fabric_->control_page().record;
     return result;
@@ -122,8 +139,10 @@ CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dis
     call.expert_ids = tensor(Dtype::kInt32, {batch.num_tokens, batch.num_topk});
     call.assist_info_for_combine = tensor(Dtype::kInt32, {static_cast<int64_t>(dispatched.assist_info.size())});
     call.ep_send_counts = tensor(Dtype::kInt32, {static_cast<int64_t>(dispatched.ep_recv_counts.size())});
-    if (!batch.scales.empty()) call.expert_scales = tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
-    else call.expert_scales = tensor(Dtype::kFp32, {0});
+    if (!batch.scales.empty())
+        call.expert_scales = tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
+    else
+        call.expert_scales = tensor(Dtype::kFp32, {0});
     call.attributes = attributes(options_, rank_, batch);
     const op_host::Status status = op_host::check_combine(options_.limits, rank_, call);
     if (!status.ok()) throw std::runtime_error(status.message);
@@ -137,9 +156,9 @@ CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dis
                                               address(result.x.data())};
     CombineTiling tiling;
     op_host::make_combine_tiling(options_.limits, machine(), options_.engine, call, addresses, &tiling);
-    launch(OperationKind::kCombine, &tiling,
-           {{&tiling, sizeof(tiling)}, range(expert_out), range(batch.expert_ids), range(dispatched.assist_info),
-            range(dispatched.ep_recv_counts), range(batch.scales), range(result.x)});
+    launch(OperationKind::kCombine, &tiling, sizeof(tiling),
+           {range(expert_out), range(batch.expert_ids), range(dispatched.assist_info), range(dispatched.ep_recv_counts),
+            range(batch.scales), range(result.x)});
     result.outcome = fabric_->control_page().outcome;
     result.record = fabric_->control_page().record;
     return result;
@@ -149,11 +168,11 @@ OperationOutcome RankMachine::refuse(OperationKind kind, const Refusal& refusal)
     if (kind == OperationKind::kDispatch) {
         DispatchTiling tiling;
         op_host::make_refusal_tiling(options_.limits, machine(), refusal, &tiling);
-        launch(kind, &tiling, {{&tiling, sizeof(tiling)}});
+        launch(kind, &tiling, sizeof(tiling), {});
     } else {
         CombineTiling tiling;
         op_host::make_refusal_tiling(options_.limits, machine(), options_.engine, refusal, &tiling);
-        launch(kind, &tiling, {{&tiling, sizeof(tiling)}});
+        launch(kind, &tiling, sizeof(tiling), {});
     }
     return fabric_->control_page().outcome;
 }
@@ -181,8 +200,10 @@ void run_world(const WorldOptions& options, const std::function<void(RankMachine
             }
         });
     }
-    for (std::thread& thread : threads) thread.join();
-    for (uint32_t rank = 0; rank < options.limits.num_ranks; ++rank) CHECK_EQ(errors[rank], std::string());
+    for (std::thread& thread : threads)
+        thread.join();
+    for (uint32_t rank = 0; rank < options.limits.num_ranks; ++rank)
+        CHECK_EQ(errors[rank], std::string());
 }
 
 }  // namespace ascend_deepep::test

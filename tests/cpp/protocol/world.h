@@ -55,19 +55,22 @@ struct CombineResult {
 
 // One rank: its machine, and the two operators on it.
 class RankMachine {
-public:
+  public:
     RankMachine(const WorldOptions& options, uint32_t rank, const std::vector<int>& window_files);
 
     DispatchResult dispatch(const Batch& batch);
-    CombineResult combine(const Batch& batch, const DispatchResult& dispatched, const std::vector<uint16_t>& expert_out);
+    CombineResult combine(const Batch& batch, const DispatchResult& dispatched,
+                          const std::vector<uint16_t>& expert_out);
+    // The last call once more from its recorded argument block, into the same buffers.
+    OperationOutcome replay();
     OperationOutcome refuse(OperationKind kind, const Refusal& refusal);
 
     uint32_t rank() const { return rank_; }
     twin::Fabric& fabric() { return *fabric_; }
 
-private:
+  private:
     op_host::Machine machine() const;
-    void launch(OperationKind kind, void* tiling, std::vector<twin::GmRange> ranges);
+    void launch(OperationKind kind, const void* tiling, size_t bytes, std::vector<twin::GmRange> ranges);
 
     WorldOptions options_;
     uint32_t rank_;
@@ -76,6 +79,9 @@ private:
     std::vector<uint64_t> window_table_;
     uint8_t* workspace_ = nullptr;
     const twin::KernelTable* kernels_;
+    OperationKind kind_ = OperationKind::kDispatch;
+    std::vector<uint64_t> argument_block_;    // tiling data of the last call
+    std::vector<twin::GmRange> call_ranges_;  // what it may touch
 };
 
 // Runs `body` on every rank, each on a thread of its own; exceptions fail the test that runs it.

@@ -224,7 +224,8 @@ def test_report_09_more_tokens_than_declared() -> None:
 def no_limit_body(context: Any) -> Caught:
     from ascend_deepep import Communicator
 
-    return attempt(lambda: Communicator(context.group, hidden=1024, num_topk=2, num_experts=8))  # type: ignore[call-arg]
+    limits = {"hidden": 1024, "num_topk": 2, "num_experts": 8}
+    return attempt(lambda: Communicator(context.group, **limits))  # type: ignore[call-arg]
 
 
 def test_report_09_limit_left_out() -> None:

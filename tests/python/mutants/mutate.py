@@ -63,7 +63,6 @@ def build(op_kernel: Path, policy: str = "Fast") -> Path:
         *("-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-gnu-unique", "-fno-strict-aliasing"),
         *("-ffp-contract=off", "-w", f"-DASCEND_DEEPEP_TWIN_POLICY={policy}"),
         *(f"-I{ROOT / 'twin/include'}", f"-I{op_kernel}", f"-I{ROOT}"),
-        *(str(path) for path in sorted(op_kernel.glob("*.cpp"))),
         str(ROOT / "twin/kernels/table.cpp"),
         *(f"-L{package}", "-lascend_deepep_runtime", f"-Wl,-rpath,{package}", "-o", str(library)),
     ]

@@ -3,6 +3,7 @@
 // Layer: twin/include. Checks happen when the call is made, bytes move when the pipe gets there.
 #pragma once
 
+#include "twin/runtime/copy_units.h"
 #include "twin_detail/tpipe.h"
 
 namespace AscendC {
@@ -118,14 +119,17 @@ inline void require_gm_aligned(const char* operation, const void* p) {
 
 inline void copy_from_gm(const CopyPlan& plan) {
     GmHooks& hooks = *current_core().hooks;
+    const bool begins_in_window = hooks.is_window(plan.src);
+    const bool ends_in_window =
+        plan.blocks == 1 ? begins_in_window : hooks.is_window(plan.src + plan.src_step * (plan.blocks - 1));
+    require(begins_in_window == ends_in_window, "DataCopy", "a load lies in windows or outside of them (pieces)",
+            plan.blocks, 1, "check address and strides");
+    if (begins_in_window) {
+        hooks.window_read_pieces({plan.dst, plan.src, plan.dst_step, plan.src_step, plan.blocks, plan.block_bytes});
+        return;
+    }
     for (uint32_t i = 0; i < plan.blocks; ++i) {
-        uint8_t* dst = plan.dst + plan.dst_step * i;
-        const uint8_t* src = plan.src + plan.src_step * i;
-        if (hooks.is_window(src)) {
-            hooks.window_read(dst, src, plan.block_bytes);
-        } else {
-            std::memcpy(dst, src, plan.block_bytes);
-        }
+        copy_piece(plan.dst + plan.dst_step * i, plan.src + plan.src_step * i, plan.block_bytes);
     }
 }
 

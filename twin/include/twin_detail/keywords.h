@@ -18,8 +18,8 @@
 #define __callee__
 // A function cannot say its bound at run time, so the bound is written in front of it: that many no-ops, which
 // asc_vf_call counts (twin/runtime/launch_bound.h).
-#define __launch_bounds__(threads)                                                                      \
-    __attribute__((patchable_function_entry(::ascend_deepep::twin::checked_launch_bound(threads),       \
+#define __launch_bounds__(threads)                                                                \
+    __attribute__((patchable_function_entry(::ascend_deepep::twin::checked_launch_bound(threads), \
                                             ::ascend_deepep::twin::checked_launch_bound(threads))))
 #define __gm__
 #define __ubuf__
