@@ -17,7 +17,7 @@ usage: ./build.sh VERB
   demo [ARG...]        build, then `ascend-deepep demo ARG...`
   test                 build, C++ tests, Python tests, sim policy, sanitizers; minutes by step
   test fast            the C++ tests and the quick Python tests
-  test long [MINUTES]  packaging, aarch64, long tests, sweep; goes on where the last call for the same tree stopped
+  test long [MINUTES]  mutants, sweep, gloo, long tests, aarch64, packaging; goes on where it stopped for this tree
   check                format, lint, types, tidy rules (tools/check), header-check stamp
   format               rewrite our sources as `check` wants them
   header-check         type-check op_kernel/ against the AscendC headers in $ASC_DEVKIT; `self-test` checks the checker

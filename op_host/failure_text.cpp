@@ -21,7 +21,7 @@ struct StageHint {
 constexpr const char* kPeerHint =
     "look whether that rank runs and issues the same operations; if it is only slow, raise timeout_ms or "
     "ASCEND_DEEPEP_TIMEOUT_MS";
-constexpr const char* kCoreHint = "look at the progress page: a core of this rank stands still";
+constexpr const char* kCoreHint = "a core of this rank stands still: call Communicator.progress() from another thread";
 constexpr const char* kQueueHint = "look at that rank's queue: work was posted to it and no completion came";
 constexpr const char* kDataHint =
     "its control message came and its data did not: look at that rank's own error and at the fabric between the two";

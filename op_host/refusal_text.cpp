@@ -152,15 +152,10 @@ std::string reason(const Refusal& r, OperationKind kind, uint32_t own_rank) {
         case Code::kBadCounts:
             return text("ep_send_counts[", r.token, "] = ", r.got, " is impossible (limit ", r.limit,
                         "): pass the ep_recv_counts that dispatch_v2 returned, unchanged");
-        case Code::kTooManyRows:
-            return text("rows received ", r.got, ", rows of expand_x ", r.limit,
-                        ": batches differ between ranks, so pass global_bs = ep_world_size * the largest batch");
         case Code::kRequiresGrad:
             return text(name, " requires grad, but the operators are for inference: pass ", name, ".detach()");
         case Code::kSignature:
             return different_calls(r, own_rank);
-        case Code::kPeerRefused:
-            return "a peer refused it";
         default:
             return text("code ", static_cast<uint32_t>(r.code), " is no refusal");
     }

@@ -14,11 +14,10 @@ namespace {
 
 // Shares of the 216 KiB of UB a kernel has.
 constexpr uint64_t kRouteCounterBytes = 128 * 1024;  // route: one counter per thread, expert and rank
-constexpr uint64_t kCollectBytes = 150 * 1024;       // collect: token copies and the rows unpacked from them
 constexpr uint64_t kReduceBytes = 150 * 1024;        // reduce: one piece of each column's row, and the sum
 constexpr uint32_t kMaxRouteWidth = 1024;
-constexpr uint32_t kMaxCollectBatch = 4;
-constexpr uint32_t kSimtWidth = 256;  // a few thousand elements a function; the twin runs threads one by one
+constexpr uint32_t kCollectBatch = 4;  // token copies of a work item: few enough to share out evenly
+constexpr uint32_t kSimtWidth = 256;   // a few thousand elements a function; the twin runs threads one by one
 
 CommonTiling common_tiling(const CommunicatorLimits& limits, const Machine& machine, OperationKind kind) {
     CommonTiling t{};
@@ -65,11 +64,6 @@ void set_refused(const CommunicatorLimits& limits, const Refusal& refusal, Commo
     t->num_experts = limits.num_experts;
 }
 
-uint32_t collect_batch(const TokenLayout& token) {
-    const uint64_t copy_bytes = uint64_t{token.slot_bytes} + token.payload_bytes;
-    return static_cast<uint32_t>(std::clamp<uint64_t>(kCollectBytes / copy_bytes, 1, kMaxCollectBatch));
-}
-
 uint32_t reduce_blocks(uint32_t num_topk, uint32_t blocks) {
     const uint64_t fit = kReduceBytes / ((uint64_t{num_topk} + 1) * kBlockDataBytes);
     return static_cast<uint32_t>(std::clamp<uint64_t>(fit, 1, blocks));
@@ -90,7 +84,7 @@ void set_dispatch_roles(const CommunicatorLimits& limits, uint32_t num_cores, Di
     t->cumsum = roles.cumsum;
     t->route_width = route_width(t->common.num_tokens, t->common.num_experts, t->common.num_ranks);
     t->token = token_layout(t->common.hidden, t->common.num_topk);
-    t->collect_batch = collect_batch(t->token);
+    t->collect_batch = kCollectBatch;
 }
 
 void set_combine_roles(uint32_t num_cores, CombineEngine engine, CombineTiling* t) {

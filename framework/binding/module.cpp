@@ -177,6 +177,7 @@ void bind_communicator(py::module_& module) {
         .def("check", [](const Communicator& self) { raise_if_bad(self.health()); })
         .def("close", &Communicator::close, py::call_guard<py::gil_scoped_release>())
         .def("counters", &counters)
+        .def("progress", &Communicator::progress)
         .def(
             "set_fault",
             [](Communicator& self, const std::string& name, uint64_t seed, uint64_t events) {

@@ -85,6 +85,8 @@ class Communicator {
 
     virtual const CommunicatorOptions& options() const = 0;
     virtual uint64_t window_bytes() const = 0;
+    // The stage each core is in, or was in last: readable from any thread while a call runs.
+    virtual std::vector<std::string> progress() const = 0;
     virtual Counters counters() const = 0;   // since creation, of a closed one until it was closed
     virtual std::string layout() const = 0;  // copy mode in use: "per-rank"
 

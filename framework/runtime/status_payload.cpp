@@ -29,7 +29,7 @@ const char* class_of(const op_host::Status& status) {
     if (record.code != Code::kOk) return failure_class(record.code);
     const Refusal& refusal = status.refusal;
     const bool is_own = refusal.rank == record.rank;
-    if (refusal.code == Code::kSignature || refusal.code == Code::kPeerRefused || !is_own) return "Mismatch";
+    if (refusal.code == Code::kSignature || !is_own) return "Mismatch";
     return refusal.code == Code::kNotImplemented ? "NotImplementedError" : "ArgumentError";
 }
 

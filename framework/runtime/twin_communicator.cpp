@@ -9,9 +9,11 @@
 #include <chrono>
 #include <exception>
 
+#include "contract/tag.h"
 #include "framework/runtime/status_payload.h"
 #include "op_host/check.h"
 #include "op_host/messages.h"
+#include "twin/fabric/flag_access.h"
 #include "twin/runtime/launch.h"
 
 namespace ascend_deepep {
@@ -291,6 +293,18 @@ void TwinCommunicator::book(const TwinResources& resources) {
         }
         counters_.role_ns[stage] += longest;
     }
+}
+
+std::vector<std::string> TwinCommunicator::progress() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<std::string> stages;
+    if (resources_ == nullptr) return stages;
+    const ControlPage& page = resources_->fabric->control_page();
+    for (uint32_t core = 0; core < options_.num_cores; ++core) {
+        const uint64_t word = twin::load_tag(&page.cores[core].progress);
+        stages.emplace_back(op_host::stage_name(word == 0 ? Stage::kNone : static_cast<Stage>(flag_value(word))));
+    }
+    return stages;
 }
 
 Counters TwinCommunicator::counters() const {

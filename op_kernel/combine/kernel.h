@@ -10,8 +10,9 @@ namespace ascend_deepep::kernel {
 
 __aicore__ inline void close_combine(CoreContext& ctx, const CombineTiling& tiling) {
     const Refusal refusal = final_refusal(ctx, 1 + tiling.control.count);
-    if (load((__gm__ uint64_t*)&ctx.page->abort_word.word) == 0) keep_min_consumed(ctx, tiling.control);
-    close_operation(ctx, refusal, 0);
+    const uint64_t abort_word = final_abort(ctx);
+    if (abort_word == 0) keep_min_consumed(ctx, tiling.control);
+    close_operation(ctx, refusal, abort_word, 0);
 }
 
 __aicore__ inline void run_combine(GM_ADDR tiling_address) {
@@ -20,8 +21,8 @@ __aicore__ inline void run_combine(GM_ADDR tiling_address) {
     load_struct(&tiling, tiling_address);
     CoreContext ctx;
     enter_operation(ctx, tiling.common, OperationKind::kCombine, &pipe);
-    if (index_in(ctx, tiling.control) < tiling.control.count) control(ctx, tiling);
-    if (tiling.common.is_refused == 0) {
+    if (!ctx.has_failed && index_in(ctx, tiling.control) < tiling.control.count) control(ctx, tiling);
+    if (!ctx.has_failed && tiling.common.is_refused == 0) {
         const uint32_t send_index = index_in(ctx, tiling.send);
         if (send_index < tiling.send.count) send(ctx, tiling, send_index);
         const uint32_t doorbell_index = index_in(ctx, tiling.doorbell);

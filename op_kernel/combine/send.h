@@ -159,7 +159,7 @@ __aicore__ inline void send_urma(CoreContext& ctx, const CombineTiling& tiling, 
 }
 
 __aicore__ inline void send(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {
-    if (!wait_validated(ctx) || !wait_rule_h(ctx, tiling.control)) return;
+    if (!wait_validated(ctx) || !wait_rule_h(ctx, Stage::kSend, tiling.control)) return;
     enter_stage(ctx, Stage::kSend);
     if (tiling.engine == static_cast<uint32_t>(CombineEngine::kUrma)) {
         send_urma(ctx, tiling, index);

@@ -13,7 +13,6 @@ constexpr uint32_t kUnitBytes = 32;  // granule of a copy between GM and UB
 constexpr uint32_t kBlockBytes = 512;
 constexpr uint32_t kFlagBytes = 32;
 constexpr uint32_t kBlockDataBytes = kBlockBytes - kFlagBytes;
-constexpr uint32_t kBlockUnits = kBlockBytes / kUnitBytes;
 constexpr uint32_t kBlockDataUnits = kBlockDataBytes / kUnitBytes;
 constexpr uint32_t kFlagUnits = kFlagBytes / kUnitBytes;
 

@@ -34,7 +34,7 @@ static_assert(sizeof(OperationOutcome) == 64, "one line");
 // Local flags and progress of one core. Written by that core alone.
 struct CoreCell {
     uint64_t staged;    // flag: tokens staged by this core
-    uint64_t seen;      // flag: this cumsum core has seen all its sources' messages (value: 1 + worst Code class)
+    uint64_t seen;      // flag: this core has seen all its sources' messages (value: Code of the first objection)
     uint64_t partial;   // flag: rows in this cumsum core's range of local experts
     uint64_t placed;    // flag: this cumsum core has written its block bases
     uint64_t progress;  // {low tag word, Stage}: where the core is, readable while a kernel is stuck
@@ -63,7 +63,7 @@ struct ControlPage {
     OperationState state;
     Line64 abort_word;     // 0, or Code << 32 | root + 1: set by the first core to fail or by the fabric
     Line128 arrivals;      // cores that have left the operation; atomics are served in 128 B sectors
-    Line128 next_work;     // collect: next work item
+    Line128 next_work;     // collect and reduce: next work item
     Line128 record_claim;  // 0, or 1 + core that writes the record
     Line64 route;          // flag: routing table ready (value: Code)
     Line64 validated;      // flag: combine inputs validated (value: Code)
@@ -81,7 +81,10 @@ constexpr uint64_t kControlPageBytes = align_up(sizeof(ControlPage), kPageBytes)
 
 static_assert(sizeof(ControlPage) % 64 == 0, "whole lines");
 static_assert(__builtin_offsetof(ControlPage, cores) % 64 == 0, "a core's cell is one line");
-static_assert(__builtin_offsetof(ControlPage, arrivals) % 64 == 0, "aligned counters");
+static_assert(__builtin_offsetof(ControlPage, arrivals) % 128 == 0 &&
+                  __builtin_offsetof(ControlPage, next_work) % 128 == 0 &&
+                  __builtin_offsetof(ControlPage, record_claim) % 128 == 0,
+              "a counter has a sector of its own");
 
 }  // namespace ascend_deepep
 

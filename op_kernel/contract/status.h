@@ -26,10 +26,8 @@ enum class Code : uint32_t {
     kForeignTriples,   // assist_info_for_combine is not from a dispatch of this communicator
     kBadTriple,        // assist_info_for_combine row token: got, limit
     kBadCounts,        // ep_send_counts[token] = got, limit
-    kTooManyRows,      // rows received got, rows of expand_x limit
     kRequiresGrad,     // argument
     kSignature,        // this rank and a peer made different calls: argument is the field, got the peer's, limit ours
-    kPeerRefused,      // a peer refused: its refusal is in the record
     // Failures: the communicator is broken.
     kTimeout,        // a wait ran past its deadline
     kPeerLost,       // a peer's process is gone

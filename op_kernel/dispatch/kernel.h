@@ -36,7 +36,8 @@ __aicore__ inline void write_trailer(const CoreContext& ctx, const DispatchTilin
 // The last core: rule H's numbers, outputs of the whole, outcome.
 __aicore__ inline void close_dispatch(CoreContext& ctx, const DispatchTiling& tiling) {
     const Refusal refusal = final_refusal(ctx, 1 + tiling.cumsum.count);
-    const bool has_failed = load((__gm__ uint64_t*)&ctx.page->abort_word.word) != 0;
+    const uint64_t abort_word = final_abort(ctx);
+    const bool has_failed = abort_word != 0;
     uint32_t num_rows = 0;
     if (has_failed || refusal.code != Code::kOk) {
         zero_counts(ctx, tiling);
@@ -46,7 +47,7 @@ __aicore__ inline void close_dispatch(CoreContext& ctx, const DispatchTiling& ti
         write_trailer(ctx, tiling, num_rows);
     }
     if (!has_failed) keep_min_consumed(ctx, tiling.cumsum);
-    close_operation(ctx, refusal, num_rows);
+    close_operation(ctx, refusal, abort_word, num_rows);
 }
 
 __aicore__ inline void run_dispatch(GM_ADDR tiling_address) {
@@ -56,7 +57,8 @@ __aicore__ inline void run_dispatch(GM_ADDR tiling_address) {
     CoreContext ctx;
     enter_operation(ctx, tiling.common, OperationKind::kDispatch, &pipe);
     const uint32_t cumsum_index = index_in(ctx, tiling.cumsum);
-    if (tiling.common.is_refused == 0) {
+    // A communicator that broke before: nothing leaves this rank any more.
+    if (!ctx.has_failed && tiling.common.is_refused == 0) {
         if (ctx.core == 0) route(ctx, tiling);
         const uint32_t stage_index = index_in(ctx, tiling.stage);
         if (stage_index < tiling.stage.count) stage(ctx, tiling, stage_index);
@@ -67,7 +69,7 @@ __aicore__ inline void run_dispatch(GM_ADDR tiling_address) {
         if (cumsum_index < tiling.cumsum.count) cumsum(ctx, tiling, cumsum_index);
         reset_ub(ctx);
         if (!ctx.has_failed) collect(ctx, tiling);
-    } else if (cumsum_index < tiling.cumsum.count) {
+    } else if (!ctx.has_failed && cumsum_index < tiling.cumsum.count) {
         cumsum(ctx, tiling, cumsum_index);
     }
     if (arrive(ctx)) close_dispatch(ctx, tiling);

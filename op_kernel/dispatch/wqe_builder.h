@@ -49,7 +49,7 @@ __aicore__ inline uint32_t build_some(CoreContext& ctx, const DispatchTiling& ti
 }
 
 __aicore__ inline void wqe_builder(CoreContext& ctx, const DispatchTiling& tiling, uint32_t index) {
-    if (!wait_route(ctx) || !wait_rule_h(ctx, tiling.cumsum)) return;
+    if (!wait_route(ctx) || !wait_rule_h(ctx, Stage::kWqeBuilder, tiling.cumsum)) return;
     enter_stage(ctx, Stage::kWqeBuilder);
     const uint32_t num_queues = owned_peers(ctx.tiling->num_ranks, index, tiling.wqe_builder.count);
     AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;

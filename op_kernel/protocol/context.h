@@ -78,6 +78,7 @@ __aicore__ inline void enter_operation(CoreContext& ctx, const CommonTiling& til
         ctx.stage_cycles[i] = 0;
     ctx.window = window_of(ctx, tiling.rank);
     ctx.page = (__gm__ ControlPage*)(ctx.window + region_offset(ctx, WindowRegion::kControlPage));
+    ctx.has_failed = load(&ctx.page->state.is_broken) != 0;
     ctx.sequence = load(&ctx.page->state.sequence);
     ctx.tag = make_tag(load(&ctx.page->state.tag_base), ctx.sequence);
     ctx.uses = load(&ctx.page->state.uses[kind_index(kind)]);

@@ -15,12 +15,12 @@ __aicore__ inline bool arrive(CoreContext& ctx) {
     for (uint32_t stage = 0; stage < kNumStages; ++stage) {
         store(&ctx.page->times[ctx.core].cycles[stage], ctx.stage_cycles[stage]);
     }
-    AscendC::PipeBarrier<PIPE_ALL>();  // ORDER P11: everything this core wrote, then its arrival
+    AscendC::PipeBarrier<PIPE_ALL>();  // ORDER P11: all it wrote, then its arrival (A2)
     const uint64_t before = AscendC::AtomicAdd((__gm__ uint64_t*)&ctx.page->arrivals.word, uint64_t(1));
     return before + 1 == ctx.tiling->num_cores;
 }
 
-// The refusal that the operation ends with: this rank's own, else the first one that a cumsum core found.
+// The refusal that the operation ends with: this rank's own, else the first one that a core of the exchange found.
 __aicore__ inline Refusal final_refusal(const CoreContext& ctx, uint32_t num_cells) {
     Refusal refusal;
     for (uint32_t i = 0; i < num_cells; ++i) {
@@ -34,12 +34,23 @@ __aicore__ inline void save_refusal(const CoreContext& ctx, uint32_t cell, const
     store_struct(refusal_cell(ctx, cell), refusal);
 }
 
+// The abort word as the operation ends with it: read once, by the last core. The host may have set it after this rank's
+// last wait; then nobody has told the peers yet.
+__aicore__ inline uint64_t final_abort(CoreContext& ctx) {
+    const uint64_t word = load((__gm__ uint64_t*)&ctx.page->abort_word.word);
+    if (word != 0) {
+        fail(ctx, Failure{static_cast<Code>(word >> 32), Stage::kExit, ctx.tiling->rank,
+                          static_cast<uint32_t>(word) - 1, ctx.tag, 0, 0, 0});
+    }
+    return word;
+}
+
 // Writes the outcome and hands the control page to the next operation. Last core only.
-__aicore__ inline void close_operation(CoreContext& ctx, const Refusal& refusal, uint32_t num_rows) {
+__aicore__ inline void close_operation(CoreContext& ctx, const Refusal& refusal, uint64_t abort_word,
+                                       uint32_t num_rows) {
     __gm__ OperationState* state = &ctx.page->state;
     OperationOutcome outcome{};
     outcome.sequence = ctx.sequence;
-    const uint64_t abort_word = load((__gm__ uint64_t*)&ctx.page->abort_word.word);
     outcome.code = abort_word != 0 ? static_cast<Code>(abort_word >> 32) : refusal.code;
     outcome.refusal = refusal;
     outcome.num_rows = num_rows;

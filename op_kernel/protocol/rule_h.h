@@ -22,10 +22,10 @@ __aicore__ inline bool wait_seen(CoreContext& ctx, Stage stage, const CoreRange&
 
 // ORDER P16: use u of a half only when every peer has consumed use u - 2. The last operation's messages say so already,
 // unless more than one operation is open; then this operation's do, since every rank enters it after its earlier ones.
-__aicore__ inline bool wait_rule_h(CoreContext& ctx, const CoreRange& exchange) {
+__aicore__ inline bool wait_rule_h(CoreContext& ctx, Stage stage, const CoreRange& exchange) {
     if (ctx.uses < kNumHalves || ctx.min_consumed + 1 >= ctx.uses) return true;
     bool is_refused = false;
-    return wait_seen(ctx, Stage::kSend, exchange, is_refused);
+    return wait_seen(ctx, stage, exchange, is_refused);
 }
 
 // Keeps what the messages of this operation said for the next one. Last core only.

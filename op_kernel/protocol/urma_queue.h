@@ -124,7 +124,7 @@ __aicore__ inline uint32_t completed_wqes(const CoreContext& ctx, uint32_t peer)
     return value;
 }
 
-// WQEs that fit the ring of `peer` when `built` are in it: ORDER P5, the slots of completed WQEs only.
+// WQEs that fit the ring of `peer` when `built` are in it: ORDER P5, slots of completed WQEs only (A3).
 __aicore__ inline uint32_t free_wqes(const CoreContext& ctx, uint32_t peer, uint32_t built) {
     return load(&queue_context(ctx, peer)->sq_depth) - (built - completed_wqes(ctx, peer));
 }

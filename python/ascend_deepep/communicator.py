@@ -49,7 +49,8 @@ class Communicator:
         shared_expert_num: shared experts of each token.
         window_bytes: size of a rank's window; None takes what the limits need, less than that is refused.
         num_cores: cores of a kernel; None takes the target's own number.
-        timeout_ms: longest time an operation waits for its peers; None takes ASCEND_DEEPEP_TIMEOUT_MS or 30,000.
+        timeout_ms: longest time an operation waits for its peers; None takes ASCEND_DEEPEP_TIMEOUT_MS or
+            `config.DEFAULT_TIMEOUT_MS`.
         name: what the operators take as `group_ep`; None lets the ranks agree on one.
 
     The sizes are maxima: smaller calls may follow each other in any order. All ranks pass the same.
@@ -172,6 +173,11 @@ class Communicator:
         if self.closed:
             raise ArgumentError(f"communicator {self._name!r} is closed; make a new one", rank=self._rank)
         self._native.check()
+
+    def progress(self) -> list[str]:
+        """The stage each core is in, or was in last, by core number. From any thread, while a call runs too."""
+        self._check_process()
+        return self._native.progress()
 
     def counters(self) -> CountersDict:
         """What this rank's engine and block writer carried to other ranks since creation, and ns spent in each role."""

@@ -18,6 +18,10 @@ from ascend_deepep.errors import ArgumentError
 
 PREFIX = "ASCEND_DEEPEP_"
 
+ENGINES = ("mte", "urma")
+POLICIES = ("fast", "sim")
+DEFAULT_TIMEOUT_MS = 30_000
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -30,8 +34,13 @@ class Variable:
     reader: str
 
 
+def _names(choices: tuple[str, ...]) -> str:
+    """Choices as the page shows them; the first is the default."""
+    return ", ".join(f"`{name}`" for name in choices)
+
+
 _TABLE = (
-    ("TIMEOUT_MS", "milliseconds, from 1", "30000",
+    ("TIMEOUT_MS", "milliseconds, from 1", str(DEFAULT_TIMEOUT_MS),
      "Longest time an operation waits for its peers, from entering the call. `timeout_ms=` of a communicator wins.",
      "Communicator"),
     ("WINDOW_BYTES", "bytes, from 1", "what the limits need",
@@ -39,12 +48,12 @@ _TABLE = (
      "Communicator"),
     ("NUM_CORES", "4 to 72", "the target's own number",
      "Cores of a kernel: fibers on the twin, AIV cores on an NPU. `num_cores=` wins.", "Communicator"),
-    ("COMBINE_ENGINE", "`mte`, `urma`", "`mte`",
+    ("COMBINE_ENGINE", _names(ENGINES), _names(ENGINES[:1]),
      "How combine brings rows back: stored straight into the peer's window, or staged and written by the queues.",
      "Communicator"),
     ("QUEUE_DEPTH", "a power of two, from 4", "the runtime's own number",
      "Work queue entries of each send queue.", "Communicator"),
-    ("TWIN_POLICY", "`fast`, `sim`", "`fast`",
+    ("TWIN_POLICY", _names(POLICIES), _names(POLICIES[:1]),
      "Kernels of the twin: `fast` copies at once, `sim` lets copies complete only where the program waits for them.",
      "runtime"),
     ("KERNELS", "a file", "beside the package",
@@ -69,12 +78,12 @@ _warned: set[str] = set()
 class Settings:
     """What the environment asks of a communicator; None leaves the choice to the runtime."""
 
-    timeout_ms: int = 30000
+    timeout_ms: int = DEFAULT_TIMEOUT_MS
     window_bytes: int | None = None
     num_cores: int | None = None
-    combine_engine: str = "mte"
+    combine_engine: str = ENGINES[0]
     queue_depth: int | None = None
-    policy: str = "fast"
+    policy: str = POLICIES[0]
 
 
 def settings(environ: Mapping[str, str] | None = None) -> Settings:
@@ -86,9 +95,9 @@ def settings(environ: Mapping[str, str] | None = None) -> Settings:
         timeout_ms=_integer(env, "TIMEOUT_MS", 1) or default.timeout_ms,
         window_bytes=_integer(env, "WINDOW_BYTES", 1),
         num_cores=_integer(env, "NUM_CORES", 1),
-        combine_engine=_choice(env, "COMBINE_ENGINE", ("mte", "urma"), default.combine_engine),
+        combine_engine=_choice(env, "COMBINE_ENGINE", ENGINES, default.combine_engine),
         queue_depth=_integer(env, "QUEUE_DEPTH", 4, lambda depth: depth & (depth - 1) == 0),
-        policy=_choice(env, "TWIN_POLICY", ("fast", "sim"), default.policy),
+        policy=_choice(env, "TWIN_POLICY", POLICIES, default.policy),
     )
 
 

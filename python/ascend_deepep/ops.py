@@ -9,14 +9,16 @@ take the same, and a `Communicator` where the operators take its name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import torch
 from torch import Tensor
-from typing_extensions import Unpack
 
 from ascend_deepep._load import load_ops
 from ascend_deepep.communicator import Communicator
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # of the checker: this package does not need it to run
 
 load_ops()
 
@@ -32,7 +34,7 @@ class DispatchOutput(NamedTuple):
 
     #: (A, hidden), dtype of x: the tokens received.
     expand_x: Tensor
-    #: (A,) float32: unspecified without quantisation.
+    #: (A,) float32: of quantisation, which comes later; zeros today.
     dynamic_scales: Tensor
     #: (max(tokens * top-k, 128 * A),) int32: source rank, token and column of each row; combine wants it back as it is.
     assist_info_for_combine: Tensor
@@ -40,9 +42,9 @@ class DispatchOutput(NamedTuple):
     expert_token_nums: Tensor
     #: (L * EP,) int32: inclusive running sum of rows by (local expert, source rank).
     ep_recv_counts: Tensor
-    #: (tp_world_size,) int32: reserved.
+    #: (tp_world_size,) int32: of tensor parallelism, which comes later; zeros today.
     tp_recv_counts: Tensor
-    #: (A,) float32: unspecified.
+    #: (A,) float32: zeros today.
     expand_scales: Tensor
 
     @property

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 from typing import Any
 
 import pytest
-from ascend_deepep.demo.options import FAULTS
+from ascend_deepep import _runtime
 
 _KEYS = [
     "exact",
@@ -80,6 +81,8 @@ def test_default_demo_ends_with_exact() -> None:
         (["--kill", "1@1"], "raise --iters"),
         (["--fault", "gremlin"], "drop-wqe"),
         (["--cases", "3"], "--sweep"),
+        (["--hidden", "-16"], "--hidden -16 is no size"),
+        (["--tokens", "4294967296"], "tokens 4294967296 is no size"),
         (["--nonsense"], "--nonsense"),
         (["--hidden", "many"], "--hidden"),
     ],
@@ -105,10 +108,28 @@ def test_limits_of_the_communicator_exit_2(words: list[str]) -> None:
 
 
 def test_lack_of_memory_is_a_refusal() -> None:
+    """The communicator's own: one line with the bytes needed and free. The largest calls of 64 ranks touch 588 GB."""
+    need_of = {8: 52 << 30, 16: 140 << 30, 64: 580 << 30}
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    ranks = next(ranks for ranks, need in need_of.items() if need > total)
+    words = ["--ranks", str(ranks), "--tokens", "8192", "--hidden", "8192", "--topk", "16", "--routing", "none"]
+    done = _run("demo", *words, "--json")
+    assert done.returncode == 2
+    assert done.stderr == ""
+    error = _json(done)["error"]
+    assert error["kind"] == "Memory"
+    numbers = re.search(r" come to (\d+) bytes .* and (\d+) bytes are free", error["message"])
+    assert numbers and int(numbers[1]) > int(numbers[2])
+    done = _run("demo", *words)
+    assert done.returncode == 2 and done.stdout == ""
+    assert "bytes are free" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_sizes_beyond_the_limits_are_refused_before_inputs_are_made() -> None:
     done = _run("demo", "--tokens", "4000000", "--json")
     assert done.returncode == 2
     error = _json(done)["error"]
-    assert error["kind"] == "Memory" and "bytes are free" in error["message"]
+    assert error["kind"] == "ArgumentError" and "4000000" in error["message"]
 
 
 @pytest.mark.fast
@@ -132,7 +153,7 @@ def test_kill_is_reported_by_every_survivor() -> None:
     assert _run("demo", "--ranks", "4", "--hidden", "256").returncode == 0
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", _runtime.fault_names())
 def test_faults_never_end_exact(fault: str) -> None:
     """An error that names rank and stage, or a difference that does; without the fault the command is exact."""
     words = ["demo", "--ranks", "4", "--hidden", "256", "--seed", "3", "--json"]
@@ -161,6 +182,7 @@ def test_doctor() -> None:
     assert value["self_test"]["exact"] is True
     assert value["target"] == "twin"
     assert value["min_cores"] == 4
+    assert value["faults"] == _runtime.fault_names()
     assert value["limits"]["max_ranks"] == 1024
     assert min(value["window_bytes"].values()) > 0
     shown = _run("doctor")

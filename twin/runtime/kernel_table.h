@@ -7,7 +7,8 @@
 
 namespace ascend_deepep::twin {
 
-constexpr uint32_t kKernelTableAbi = 1;
+// Raised with every change of what kernels and runtime share: Core, GmHooks, SimtRunner, DeferredPipes, this table.
+constexpr uint32_t kKernelTableAbi = 2;
 
 struct KernelTable {
     uint32_t abi;        // kKernelTableAbi

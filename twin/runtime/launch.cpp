@@ -26,9 +26,9 @@ constexpr size_t kCoreStackBytes = 512 * 1024;
 #else
 constexpr size_t kCoreStackBytes = 128 * 1024;
 #endif
-constexpr uint32_t kMaxCores = 128;     // of one launch; a part has 72 at most
-constexpr uint32_t kUbGuardBytes = 64;  // right behind the launch's UB, to see a raw store past its end
-constexpr size_t kSpareBytes = 4096;    // below the stack, so that an overrun is reported by its canary
+constexpr uint32_t kMaxLaunchCores = 128;  // of one launch; a part has 72 at most
+constexpr uint32_t kUbGuardBytes = 64;     // right behind the launch's UB, to see a raw store past its end
+constexpr size_t kSpareBytes = 4096;       // below the stack, so that an overrun is reported by its canary
 constexpr size_t kSlotBytes = kSpareBytes + kCoreStackBytes + kUbTotalBytes;
 
 // Stacks and UB of the cores, kept between the launches of a thread: first touch of memory is what costs.
@@ -159,8 +159,8 @@ void link_ring(CorePool& pool, LaunchState& state) {
 }
 
 void check_config(const LaunchConfig& config) {
-    require(config.num_cores >= 1 && config.num_cores <= kMaxCores, "launch", "cores of a launch: 1..128",
-            config.num_cores, kMaxCores, "ask for at most the physical AIV count");
+    require(config.num_cores >= 1 && config.num_cores <= kMaxLaunchCores, "launch", "cores of a launch: 1..128",
+            config.num_cores, kMaxLaunchCores, "ask for at most the physical AIV count");
     require(config.dyn_ubuf_bytes <= kUbMaxDynamicBytes, "launch", "UB of a launch must leave 8 KB and a 32 KB DCache",
             config.dyn_ubuf_bytes, kUbMaxDynamicBytes, "use less UB");
     require(current_core_pointer == nullptr, "launch", "a kernel cannot launch a kernel", 1, 0, "launch from the host");

@@ -14,7 +14,7 @@ constexpr uint32_t kWqeWords = kWqeBytes / sizeof(uint32_t);
 constexpr uint32_t kMinQueueDepth = 4;
 constexpr uint32_t kMaxQueueDepth = 32768;
 
-enum class WqeOpcode : uint32_t { kWrite = 3, kWriteNotify = 5, kRead = 6, kNop = 0x11 };
+enum class WqeOpcode : uint32_t { kWrite = 3 };  // the one these kernels post
 
 enum class WqeWord : uint32_t {
     kControl = 0,

@@ -13,7 +13,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ascend_deepep.demo.options import DTYPES, ENGINES, FAULTS, PAYLOADS, ROUTINGS, Options, UsageError
+from ascend_deepep.config import ENGINES
+from ascend_deepep.demo.options import DTYPES, PAYLOADS, ROUTINGS, Options, UsageError
 
 _DEFAULT_RANKS = 8
 _DEFAULT_TOKENS = 32
@@ -39,7 +40,7 @@ def demo(
     routing: Annotated[str, typer.Option(metavar="|".join(ROUTINGS), help="How tokens choose experts.")] = "gate",
     combine_engine: Annotated[
         str, typer.Option(metavar="|".join(ENGINES), help="How combine brings rows back.")
-    ] = "mte",
+    ] = ENGINES[0],
     payload: Annotated[
         str, typer.Option(metavar="|".join(PAYLOADS), help="Text and SwiGLU experts, or rows that name their place.")
     ] = "text",
@@ -53,7 +54,7 @@ def demo(
         str | None, typer.Option(metavar="RANK@ITER", help="Kill a rank's process before an iteration (from 0).")
     ] = None,
     fault: Annotated[
-        str | None, typer.Option(metavar="|".join(FAULTS), help="One fault of the fabric, placed by --seed.")
+        str | None, typer.Option(metavar="NAME", help="One fault of the fabric, placed by --seed; `doctor` lists them.")
     ] = None,
     sweep: Annotated[bool, typer.Option("--sweep", help="A covering array of all shapes, and the largest.")] = False,
     cases: Annotated[int | None, typer.Option(help="With --sweep: only this many of the cases, spread out.")] = None,
@@ -80,7 +81,7 @@ def demo(
         communicators=communicators,
         timeout_ms=_FAULT_TIMEOUT_MS if timeout_ms is None and fault else timeout_ms,
         kill=_kill(kill),
-        fault=None if fault is None else _one_of("--fault", fault, FAULTS),
+        fault=_fault(fault),
     )
     options.check()
     return _run(options, as_json)
@@ -162,6 +163,14 @@ def _kill(text: str | None) -> tuple[int, int] | None:
     if not (rank.isdecimal() and iteration.isdecimal()):
         raise UsageError(f"--kill {text!r} is not RANK@ITER, such as 2@1")
     return int(rank), int(iteration)
+
+
+def _fault(name: str | None) -> str | None:
+    if name is None:
+        return None
+    from ascend_deepep import _runtime
+
+    return _one_of("--fault", name, tuple(_runtime.fault_names()))
 
 
 def _one_of(option: str, value: str, choices: tuple[str, ...]) -> str:

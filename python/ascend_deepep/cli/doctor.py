@@ -41,7 +41,6 @@ def _findings() -> dict[str, Any]:
 
     from ascend_deepep import _runtime, config
     from ascend_deepep._load import load_ops
-    from ascend_deepep.demo.runner import free_memory
 
     load_ops()
     limits = _runtime.limits()
@@ -58,7 +57,7 @@ def _findings() -> dict[str, Any]:
         "default_cores": _runtime.default_cores(),
         "timeout_ms": settings.timeout_ms,
         "window_bytes": {name: _runtime.required_window_bytes(*shape) for name, shape in _SHAPES.items()},
-        "free_memory_bytes": free_memory(),
+        "faults": _runtime.fault_names(),
         "communicators": _runtime.communicator_names(),
     }
 
@@ -85,6 +84,7 @@ def _show(findings: dict[str, Any], console: Console) -> None:
         if key in ("self_test", "window_bytes"):
             continue
         text = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        text = ", ".join(value) if isinstance(value, list) else text
         table.add_row(key.replace("_", " "), str(text))
     for name, size in findings["window_bytes"].items():
         table.add_row(f"window, {name}", f"{size / 2**20:.1f} MiB a rank")

@@ -37,6 +37,7 @@ class SwiGluExperts:
         self._weights: dict[int, tuple[Tensor, Tensor]] = {}
 
     def apply(self, expert: int, rows: Tensor) -> None:
+        """Replace the block by the expert's outputs, rounded to the dtype of the rows; an empty block stays empty."""
         if len(rows) == 0:
             return
         gate_up, down = self._weights_of(expert)
@@ -60,6 +61,7 @@ class ExactExperts:
     """x * 2^(id mod 4): exact in every dtype, so that outputs can be told from the row alone."""
 
     def apply(self, expert: int, rows: Tensor) -> None:
+        """Multiply the block by `exact_factor(expert)`."""
         rows.mul_(exact_factor(expert))
 
 

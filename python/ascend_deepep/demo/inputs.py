@@ -45,6 +45,7 @@ class TextPayload:
         self._start = options.seed * 4099
 
     def rows(self, round_index: int, rank: int, tokens: Tensor) -> Tensor:
+        """Embeddings of the text from where this rank stands in this round."""
         first = self._start + (round_index * self._num_ranks + rank) * self._stride
         total = torch.zeros(len(tokens), self._tables[0].shape[1])
         for back, table in enumerate(self._tables):
@@ -63,6 +64,7 @@ class IndexPayload:
         self._table = (phase % 61 - 30).to(TORCH_DTYPES[options.dtype])
 
     def rows(self, round_index: int, rank: int, tokens: Tensor) -> Tensor:
+        """Rows by the formula; a round counts as so many tokens further on, apart from the first three columns."""
         rows = self._table[(37 * rank + 11 * (tokens + round_index)) % 61]
         rows[:, 0] = rank
         rows[:, 1] = (tokens % 256).to(rows.dtype)

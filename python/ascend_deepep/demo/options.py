@@ -6,11 +6,11 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
+from ascend_deepep.config import ENGINES
+
 ROUTINGS = ("gate", "uniform", "skewed", "one-hot", "none")
 DTYPES = ("bf16", "fp16")
-ENGINES = ("mte", "urma")
 PAYLOADS = ("text", "index")
-FAULTS = ("drop-wqe", "flip-bit", "stale-flag", "drop-control", "swap-slots", "late-flag", "bad-cqe")
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Options:
     iters: int = 1
     dtype: str = "bf16"
     routing: str = "gate"
-    combine_engine: str = "mte"
+    combine_engine: str = ENGINES[0]
     payload: str = "text"
     seed: int = 0
     vary: bool = False
@@ -74,6 +74,9 @@ class Options:
         """Raise UsageError for what cannot run. Sizes beyond the limits are the communicator's to refuse."""
         if any(count < 0 for count in self.tokens):
             raise UsageError(f"tokens {list(self.tokens)}: a rank cannot have fewer than 0")
+        for option, size in (("tokens", self.max_tokens), ("--hidden", self.hidden), ("--experts", self.num_experts)):
+            if not 0 <= size < 1 << 32:
+                raise UsageError(f"{option} {size} is no size: it is outside [0, {(1 << 32) - 1}]")
         if self.num_experts < 1 or self.num_experts % self.num_ranks != 0:
             raise UsageError(f"{self.num_experts} experts cannot be divided among {self.num_ranks} ranks")
         if not 1 <= self.num_topk <= self.num_experts:
@@ -90,7 +93,7 @@ class Options:
             raise UsageError(f"--kill {rank}@{iteration}: iterations are 0 to {self.iters - 1}; raise --iters")
 
     def command(self) -> str:
-        """The command line that runs this case."""
+        """The command line that makes this very object."""
         words: list[object] = ["ascend-deepep", "demo", "--tokens-per-rank", ",".join(map(str, self.tokens))]
         words += ["--hidden", self.hidden, "--topk", self.num_topk, "--experts", self.num_experts]
         words += [] if self.num_cores is None else ["--cores", self.num_cores]
@@ -98,4 +101,7 @@ class Options:
         words += ["--payload", self.payload, "--seed", self.seed, "--iters", self.iters]
         words += ["--vary"] if self.vary else []
         words += ["--communicators", self.communicators] if self.communicators > 1 else []
+        words += [] if self.timeout_ms is None else ["--timeout-ms", self.timeout_ms]
+        words += [] if self.kill is None else ["--kill", "@".join(map(str, self.kill))]
+        words += [] if self.fault is None else ["--fault", self.fault]
         return shlex.join(map(str, words))

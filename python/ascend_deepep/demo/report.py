@@ -12,8 +12,9 @@ from rich.table import Table
 from ascend_deepep.demo.rank import RankResult
 from ascend_deepep.demo.runner import DemoResult
 
-#: Roles that have a column of their own, in the order of the protocol.
-_ROLES = ("route", "stage", "wqe_builder", "doorbell", "cumsum", "collect", "send", "reduce")
+# Roles whose column has a shorter heading.
+_HEADINGS = {"wqe_builder": "builder"}
+_COLUMN = 11  # of a role's table: the longest heading or time, and what a table puts around it
 
 
 def to_json(result: DemoResult) -> dict[str, object]:
@@ -43,7 +44,8 @@ def print_result(result: DemoResult, console: Console) -> None:
     """The table and the last line."""
     if result.error is None:
         console.print(_traffic_table(result.results))
-        console.print(_time_table(result.results))
+        for table in _time_tables(result.results, console.width):
+            console.print(table)
     for error in result.errors:
         console.print(f"rank {error['rank']}: {error['kind']}: {error['message']}", markup=False, soft_wrap=True)
     console.print(last_line(result), markup=False, highlight=False, soft_wrap=True)
@@ -76,13 +78,26 @@ def _traffic_table(results: list[RankResult]) -> Table:
     return table
 
 
-def _time_table(results: list[RankResult]) -> Table:
-    """Time of the roles; waits for peers are in it."""
-    roles = [role for role in _ROLES if any(rank.role_ns.get(role) for rank in results)]
-    table = _table("time in each role, ms, summed over cores, waits included", ["rank", *roles])
-    for rank in results:
-        table.add_row(str(rank.rank), *(f"{rank.role_ns.get(role, 0) / 1e6:.2f}" for role in roles))
-    return table
+def _time_tables(results: list[RankResult], width: int) -> list[Table]:
+    """Time of all roles of both operators, in as many tables as the width asks for."""
+    # The order of the runtime is that of the protocol. Roles that nobody played have no column.
+    roles = [role for role in results[0].role_ns if any(rank.role_ns.get(role) for rank in results)]
+    most = max(1, width // _COLUMN - 1)
+    each = -(-len(roles) // -(-len(roles) // most)) if roles else 1
+    tables = []
+    for start in range(0, len(roles), each):
+        shown = roles[start : start + each]
+        title = "last round, dispatch and combine added up: ms in each role, of its slowest core, waits included"
+        table = _table(title if start == 0 else "", ["rank", *(_HEADINGS.get(role, role) for role in shown)])
+        for rank in results:
+            table.add_row(str(rank.rank), *(_milliseconds(rank.role_ns.get(role, 0)) for role in shown))
+        tables.append(table)
+    return tables
+
+
+def _milliseconds(ns: int) -> str:
+    """Two decimals, none from a second on: no wider than a heading, up to a day."""
+    return f"{ns / 1e6:.2f}" if ns < 1e9 else f"{ns / 1e6:.0f}"
 
 
 def _table(title: str, heads: list[str]) -> Table:

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 
-from ascend_deepep import reference
+from ascend_deepep import _runtime, reference
 from ascend_deepep.config import PREFIX
 from ascend_deepep.demo import compare
 from ascend_deepep.demo.experts import apply_blocks, make_experts
@@ -21,6 +20,7 @@ from ascend_deepep.testing import Outcome, Pool, RankErrors
 
 _SECONDS_PER_RUN = 600.0
 _MAX_KEPT_BYTES = 4 << 30  # outputs that wait for comparison
+MEMORY = "Memory"  # `UsageError.kind` where the machine has not enough of it
 
 
 @dataclass
@@ -49,7 +49,10 @@ def run_demo(
     Raises UsageError for what the communicator refuses, RankErrors for what nobody foresaw.
     """
     options.check()
-    check_memory(options)
+    try:
+        _check_sizes(options)
+    except ArgumentError as error:
+        raise _usage_error(error) from None
     payload = make_payload(options)
     rounds = make_rounds(options, payload)
     outcomes = pool.outcomes(
@@ -93,7 +96,7 @@ def _raise_unexpected(outcomes: list[Outcome], options: Options) -> None:
         return
     for outcome in failed:
         if isinstance(outcome.error, ArgumentError):
-            raise UsageError(str(outcome.error), type(outcome.error).__name__)
+            raise _usage_error(outcome.error)
     for outcome in failed:
         if isinstance(outcome.error, DeepEPError):
             raise outcome.error
@@ -101,8 +104,16 @@ def _raise_unexpected(outcomes: list[Outcome], options: Options) -> None:
 
 
 def _judge_outputs(options: Options, rounds: list[Round], results: list[RankResult]) -> compare.Mismatch | None:
-    """Compare the combined outputs with the oracle's, which runs every expert's block once more."""
+    """Compare the combined outputs with the oracle's, which runs every expert's block once more, on one thread."""
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    try:
+        return _compare_outputs(options, rounds, results)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _compare_outputs(options: Options, rounds: list[Round], results: list[RankResult]) -> compare.Mismatch | None:
     payload = make_payload(options)
     experts = make_experts(options, keep=len(rounds) > 1)
     for index, round_ in enumerate(rounds):
@@ -131,42 +142,20 @@ def _place_fault(options: Options, rounds: list[Round]) -> FaultPlace:
     return FaultPlace(rank, events[rank])
 
 
-def check_memory(options: Options) -> None:
-    """Refuse a run whose windows, rows and outputs cannot fit, naming bytes needed and free."""
-    row = 2 * options.hidden
-    tokens = sum(options.tokens)
-    pairs = tokens * options.num_topk
-    halves = min(2 * options.communicators, options.iters)
-    copies = tokens * min(options.num_topk, options.num_ranks)
-    # Staged and received copies, combine rows in windows and as tensors, and their overhead of 32 B in 512.
-    need = int((tokens + halves * copies + (halves + 1) * pairs) * (row + 64) * 1.07)
-    if options.payload == "text":
-        kept = options.num_rounds * tokens * row
-        if options.vary and kept > _MAX_KEPT_BYTES:
-            raise UsageError(f"{options.num_rounds} rounds keep {kept} bytes of outputs for the oracle; lower --iters")
-        need += 2 * kept + pairs * row + (512 << 20)
-    free = free_memory()
-    if need > free:
-        raise UsageError(f"not enough memory: the run needs about {need} bytes, {free} bytes are free", "Memory")
+def _check_sizes(options: Options) -> None:
+    """Refuse what no communicator could be made for, before inputs of that size are made, and outputs too big to keep.
+
+    Whether the memory of this machine is enough is the communicator's to say: see `_usage_error`.
+    """
+    _runtime.required_window_bytes(
+        options.num_ranks, options.max_tokens, options.hidden, options.num_topk, options.num_experts
+    )
+    kept = options.num_rounds * sum(options.tokens) * 2 * options.hidden
+    if options.payload == "text" and options.vary and kept > _MAX_KEPT_BYTES:
+        raise UsageError(f"{options.num_rounds} rounds keep {kept} bytes of outputs for the oracle; lower --iters")
 
 
-def free_memory() -> int:
-    """Bytes this process and its ranks can still get: of the machine, and of the control group if it has a limit."""
-    free = _number_behind(Path("/proc/meminfo"), "MemAvailable:") << 10
-    group = Path("/sys/fs/cgroup")
-    limit = group / "memory.max"
-    if limit.exists() and (text := limit.read_text().strip()) != "max":
-        used = int((group / "memory.current").read_text())
-        # The page cache counts as used but gives way.
-        used -= _number_behind(group / "memory.stat", "inactive_file")
-        free = min(free, int(text) - used)
-    return max(0, free)
-
-
-def _number_behind(file: Path, key: str) -> int:
-    """The number behind `key` in a file of lines "key number", whatever its unit."""
-    for line in file.read_text().splitlines():
-        words = line.split()
-        if words[:1] == [key]:
-            return int(words[1])
-    raise ValueError(f"{file} has no {key}")
+def _usage_error(error: ArgumentError) -> UsageError:
+    """A communicator's refusal as the user's mistake. That for memory names the bytes needed and free in its text."""
+    text = str(error)
+    return UsageError(text, MEMORY if "bytes are free" in text else type(error).__name__)

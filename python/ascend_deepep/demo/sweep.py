@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from ascend_deepep.demo.options import DTYPES, ENGINES, ROUTINGS, Options, UsageError
+from ascend_deepep.config import ENGINES
+from ascend_deepep.demo.options import DTYPES, ROUTINGS, Options, UsageError
 from ascend_deepep.demo.report import last_line
-from ascend_deepep.demo.runner import run_demo
+from ascend_deepep.demo.runner import MEMORY, run_demo
 from ascend_deepep.errors import DeepEPError
 from ascend_deepep.testing import Pool, RankErrors
 
@@ -93,7 +94,7 @@ def run_sweep(options: list[Options], pool: Pool, on_progress: Callable[[int], N
             outcome = run_demo(case, pool, timeout=_CASE_SECONDS)
             finding = "" if outcome.exact else last_line(outcome)
         except UsageError as error:
-            if error.kind == "Memory":
+            if error.kind == MEMORY:
                 result.refused.append(f"{case.command()}: {error}")
             else:
                 finding = str(error)

@@ -12,7 +12,7 @@ TEST(wqe_words_equal_the_published_ones) {
     CHECK_EQ(wqe_control_word(0, 1, 1), 0x30200000U);
     CHECK_EQ(wqe_control_word(1, 0, 0), 0x80200000U);
     CHECK_EQ(wqe_opcode_word(WqeOpcode::kWrite, 0), 0x00000300U);
-    CHECK_EQ(wqe_opcode_word(WqeOpcode::kNop, 0xAB), 0x000011ABU);
+    CHECK_EQ(wqe_opcode_word(WqeOpcode::kWrite, 0xAB), 0x000003ABU);
     CHECK_EQ(wqe_transport_word(0x123456), 0x01123456U);
     CHECK_EQ(wqe_transport_word(0xFF123456), 0x01123456U);
     CHECK_EQ(wqe_segment_word(0xFFF89ABC), 0x00089ABCU);

