@@ -147,6 +147,9 @@ std::string reason(const Refusal& r, OperationKind kind, uint32_t own_rank) {
         case Code::kForeignTriples:
             return "assist_info_for_combine is not from a dispatch_v2 of this communicator with these sizes: pass the "
                    "tensor that the dispatch returned, unchanged";
+        case Code::kOtherIds:
+            return "expert_ids are not those of the dispatch_v2 that assist_info_for_combine comes from: pass the same "
+                   "ids";
         case Code::kBadTriple:
             return bad_triple(r);
         case Code::kBadCounts:

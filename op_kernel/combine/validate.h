@@ -10,8 +10,8 @@
 
 namespace ascend_deepep::kernel {
 
-// Words of the result: the smallest bad block, bad row and bad pair.
-enum class BadWord : uint32_t { kBlock = 0, kRow = 1, kPair = 2, kCount = 3 };
+// Words of the result: the smallest bad block, bad row and bad pair, and the digests.
+enum class BadWord : uint32_t { kBlock = 0, kRow = 1, kPair = 2, kTripleDigest = 3, kIdDigest = 4, kCount = 5 };
 
 // Blocks are (local expert, source rank) in row order. Within one, rows are of that source and tokens ascend: a token
 // chooses an expert once.
@@ -19,7 +19,9 @@ __simt_vf__ __launch_bounds__(1024) inline void check_triples(__gm__ int32_t* co
                                                               __ubuf__ uint32_t* bad, uint32_t num_blocks,
                                                               uint32_t num_ranks, uint32_t max_tokens,
                                                               uint32_t num_topk, uint32_t capacity_rows) {
-    if (threadIdx.x < static_cast<uint32_t>(BadWord::kCount)) bad[threadIdx.x] = kNoBadPair;
+    if (threadIdx.x < static_cast<uint32_t>(BadWord::kCount)) {
+        bad[threadIdx.x] = threadIdx.x < static_cast<uint32_t>(BadWord::kTripleDigest) ? kNoBadPair : 0;
+    }
     asc_syncthreads();
     for (uint32_t block = threadIdx.x; block < num_blocks; block += blockDim.x) {
         const int32_t begin = block == 0 ? 0 : asc_ldcg(counts + block - 1);
@@ -29,6 +31,7 @@ __simt_vf__ __launch_bounds__(1024) inline void check_triples(__gm__ int32_t* co
             continue;
         }
         int32_t before = -1;
+        uint32_t digest = 0;
         for (int32_t row = begin; row < end; ++row) {
             __gm__ int32_t* triple = triples + uint64_t(row) * kTripleWords;
             const int32_t token = asc_ldcg(triple + 1);
@@ -36,8 +39,11 @@ __simt_vf__ __launch_bounds__(1024) inline void check_triples(__gm__ int32_t* co
                                  token < static_cast<int32_t>(max_tokens) &&
                                  static_cast<uint32_t>(asc_ldcg(triple + 2)) < num_topk;
             if (!is_good) asc_atomic_min(bad + static_cast<uint32_t>(BadWord::kRow), static_cast<uint32_t>(row));
+            digest += triple_digest(static_cast<uint32_t>(row), static_cast<uint32_t>(asc_ldcg(triple)),
+                                    static_cast<uint32_t>(token), static_cast<uint32_t>(asc_ldcg(triple + 2)));
             before = token;
         }
+        asc_atomic_add(bad + static_cast<uint32_t>(BadWord::kTripleDigest), digest);
     }
 }
 
@@ -49,6 +55,7 @@ __simt_vf__ __launch_bounds__(1024) inline void check_ids(__gm__ int32_t* expert
         const uint32_t pair = load_ids(expert_ids, token, num_topk, num_experts, row);
         if (pair != kNoBadPair) asc_atomic_min(bad + static_cast<uint32_t>(BadWord::kPair), pair);
     }
+    asc_atomic_add(bad + static_cast<uint32_t>(BadWord::kIdDigest), own_id_digest(expert_ids, num_tokens * num_topk));
 }
 
 __aicore__ inline Refusal refuse(const CommonTiling& tiling, Code code, Field field, uint32_t token, int64_t got,
@@ -57,9 +64,8 @@ __aicore__ inline Refusal refuse(const CommonTiling& tiling, Code code, Field fi
 }
 
 // The trailer says which dispatch the triples belong to: it completes the call signature.
-__aicore__ inline Refusal check_trailer(CoreContext& ctx, const CombineTiling& tiling) {
+__aicore__ inline Refusal check_trailer(CoreContext& ctx, const CombineTiling& tiling, AssistTrailer& trailer) {
     if (tiling.capacity_rows == 0) return Refusal{};
-    AssistTrailer trailer;
     // In 32-bit words: the tensor may begin at any of its elements.
     __gm__ uint32_t* from = (__gm__ uint32_t*)tiling.assist_info + tiling.assist_trailer_offset;
     uint32_t* words = reinterpret_cast<uint32_t*>(&trailer);
@@ -97,8 +103,9 @@ __aicore__ inline Refusal triple_refusal(const CoreContext& ctx, const CombineTi
 // The first thing wrong with this rank's inputs, or code kOk.
 __aicore__ inline Refusal validate(CoreContext& ctx, const CombineTiling& tiling) {
     const CommonTiling& common = tiling.common;
-    const Refusal trailer = check_trailer(ctx, tiling);
-    if (trailer.code != Code::kOk) return trailer;
+    AssistTrailer trailer{};
+    const Refusal foreign = check_trailer(ctx, tiling, trailer);
+    if (foreign.code != Code::kOk) return foreign;
     const uint32_t blocks = common.num_ranks * common.local_experts;
     AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
     ctx.pipe->InitBuffer(buffer, kUnitBytes);
@@ -112,13 +119,19 @@ __aicore__ inline Refusal validate(CoreContext& ctx, const CombineTiling& tiling
     const uint32_t block = bad.GetValue(static_cast<uint32_t>(BadWord::kBlock));
     const uint32_t row = bad.GetValue(static_cast<uint32_t>(BadWord::kRow));
     const uint32_t pair = bad.GetValue(static_cast<uint32_t>(BadWord::kPair));
+    const uint32_t triples = bad.GetValue(static_cast<uint32_t>(BadWord::kTripleDigest));
+    const uint32_t ids = bad.GetValue(static_cast<uint32_t>(BadWord::kIdDigest));
     reset_ub(ctx);
     if (block != kNoBadPair) {
         return refuse(common, Code::kBadCounts, Field::kEpSendCounts, block,
                       load((__gm__ int32_t*)tiling.ep_send_counts + block), tiling.capacity_rows);
     }
     if (row != kNoBadPair) return triple_refusal(ctx, tiling, row);
-    return ids_refusal(common, tiling.expert_ids, pair);
+    if (pair != kNoBadPair || tiling.capacity_rows == 0) return ids_refusal(common, tiling.expert_ids, pair);
+    // Legal one by one, and yet not what dispatch gave out: rows would go to wrong slots, or some would never come.
+    if (triples != trailer.triple_digest) return refuse(common, Code::kForeignTriples, Field::kAssistInfo, 0, 0, 0);
+    if (ids != trailer.id_digest) return refuse(common, Code::kOtherIds, Field::kExpertIds, 0, 0, 0);
+    return Refusal{};
 }
 
 }  // namespace ascend_deepep::kernel

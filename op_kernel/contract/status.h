@@ -24,6 +24,7 @@ enum class Code : uint32_t {
     kBadExpertId,      // expert_ids[token, column] = got, limit = number of experts
     kDuplicateExpert,  // expert_ids[token, column] = got, second time in the row
     kForeignTriples,   // assist_info_for_combine is not from a dispatch of this communicator
+    kOtherIds,         // expert_ids are not those that were dispatched
     kBadTriple,        // assist_info_for_combine row token: got, limit
     kBadCounts,        // ep_send_counts[token] = got, limit
     kRequiresGrad,     // argument

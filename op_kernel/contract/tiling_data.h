@@ -89,7 +89,8 @@ struct AssistTrailer {
     uint32_t tag_high;
     uint32_t sequence_low;
     uint32_t sequence_high;
-    uint32_t reserved[2];
+    uint32_t triple_digest;  // of all triples, by row
+    uint32_t id_digest;      // of the expert_ids that this rank dispatched
 };
 static_assert(sizeof(AssistTrailer) == 32, "one unit");
 constexpr uint32_t kAssistMagic = 0xA5CED001U;

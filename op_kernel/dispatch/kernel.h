@@ -21,9 +21,35 @@ __aicore__ inline void zero_counts(CoreContext& ctx, const DispatchTiling& tilin
     reset_ub(ctx);
 }
 
-__aicore__ inline void write_trailer(const CoreContext& ctx, const DispatchTiling& tiling, uint32_t num_rows) {
+// Digests of the triples, which all cores have written by now, and of this rank's ids.
+__simt_vf__ __launch_bounds__(1024) inline void digest_call(__gm__ int32_t* triples, __gm__ int32_t* expert_ids,
+                                                            __ubuf__ uint32_t* digests, uint32_t num_rows,
+                                                            uint32_t num_pairs) {
+    if (threadIdx.x < 2) digests[threadIdx.x] = 0;
+    asc_syncthreads();
+    uint32_t sum = 0;
+    for (uint32_t row = threadIdx.x; row < num_rows; row += blockDim.x) {
+        __gm__ int32_t* triple = triples + uint64_t(row) * kTripleWords;
+        sum += triple_digest(row, static_cast<uint32_t>(asc_ldcg(triple)), static_cast<uint32_t>(asc_ldcg(triple + 1)),
+                             static_cast<uint32_t>(asc_ldcg(triple + 2)));
+    }
+    asc_atomic_add(digests, sum);
+    asc_atomic_add(digests + 1, own_id_digest(expert_ids, num_pairs));
+}
+
+__aicore__ inline void write_trailer(CoreContext& ctx, const DispatchTiling& tiling, uint32_t num_rows) {
     if (tiling.assist_trailer_offset == 0) return;
+    reset_ub(ctx);
+    AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
+    ctx.pipe->InitBuffer(buffer, kUnitBytes);
+    AscendC::LocalTensor<uint32_t> digests = buffer.Get<uint32_t>();
+    asc_vf_call<digest_call>(dim3(tiling.common.simt_width), (__gm__ int32_t*)tiling.assist_info,
+                             (__gm__ int32_t*)tiling.expert_ids, ub_pointer(digests), num_rows,
+                             tiling.common.num_tokens * tiling.common.num_topk);
+    sync<AscendC::HardEvent::V_S>();
     AssistTrailer trailer{};
+    trailer.triple_digest = digests.GetValue(0);
+    trailer.id_digest = digests.GetValue(1);
     trailer.magic = kAssistMagic;
     trailer.num_rows = num_rows;
     trailer.tag_low = static_cast<uint32_t>(ctx.tag);

@@ -43,6 +43,25 @@ __simt_callee__ inline bool is_first_to_rank(const int32_t* row, uint32_t column
     return true;
 }
 
+// Digests tell combine that tensors came back as dispatch gave them out: sums of well mixed words, in any order.
+constexpr uint32_t mix_words(uint32_t a, uint32_t b) {
+    uint32_t word = (a * 0x9E3779B1U) ^ ((b + 0x7F4A7C15U) * 0x85EBCA77U);
+    word = (word ^ (word >> 15)) * 0x2C1B3C6DU;
+    return word ^ (word >> 12);
+}
+constexpr uint32_t triple_digest(uint32_t row, uint32_t source, uint32_t token, uint32_t column) {
+    return mix_words(mix_words(row, source), mix_words(token, column));
+}
+
+// Of this thread's share of the ids: pairs threadIdx.x, threadIdx.x + blockDim.x, ...
+__simt_callee__ inline uint32_t own_id_digest(__gm__ int32_t* expert_ids, uint32_t num_pairs) {
+    uint32_t sum = 0;
+    for (uint32_t pair = threadIdx.x; pair < num_pairs; pair += blockDim.x) {
+        sum += mix_words(pair, static_cast<uint32_t>(asc_ldcg(expert_ids + pair)));
+    }
+    return sum;
+}
+
 // The refusal for a bad pair.
 __aicore__ inline Refusal ids_refusal(const CommonTiling& tiling, uint64_t expert_ids, uint32_t bad) {
     Refusal refusal{};

@@ -91,7 +91,7 @@ step_python-long() {
     python -m pytest -q -m long --ignore=tests/packaging --ignore=tests/python/mutants
 }
 
-# The decode shape, the program's default. It prints the ratio and fails on none: machines are noisy. `--require 2` does.
+# The decode shape, the default. Prints the ratio and fails on none: machines are noisy (`--require 2` does).
 step_gloo() {
     need_package
     python bench/vs_gloo.py

@@ -186,7 +186,8 @@ inline Structure assist_trailer() {
             {ASCEND_DEEPEP_FIELD(T, magic, ""), ASCEND_DEEPEP_FIELD(T, num_rows, ""),
              ASCEND_DEEPEP_FIELD(T, tag_low, "tag of the dispatch"), ASCEND_DEEPEP_FIELD(T, tag_high, ""),
              ASCEND_DEEPEP_FIELD(T, sequence_low, "number of the dispatch"), ASCEND_DEEPEP_FIELD(T, sequence_high, ""),
-             ASCEND_DEEPEP_FIELD(T, reserved, "")}};
+             ASCEND_DEEPEP_FIELD(T, triple_digest, "of all triples"),
+             ASCEND_DEEPEP_FIELD(T, id_digest, "of the ids that this rank dispatched")}};
 }
 
 #undef ASCEND_DEEPEP_FIELD

@@ -141,5 +141,20 @@ TEST(combine_refuses_another_total) {
     expect_bad_combine(Code::kBadCounts, [](DispatchResult& bad) { bad.ep_recv_counts[5] += 1; });
 }
 
+// Legal one by one: only the digest of all triples sees it.
+TEST(combine_refuses_exchanged_columns) {
+    expect_bad_combine(Code::kForeignTriples,
+                       [](DispatchResult& bad) { std::swap(bad.assist_info[2], bad.assist_info[5]); });
+    expect_bad_combine(Code::kForeignTriples, [](DispatchResult& bad) { bad.assist_info[2] ^= 1; });
+}
+TEST(combine_refuses_other_ids) {
+    expect_refusal(kCase, Code::kOtherIds, 1, [](RankMachine& rank) {
+        Batch batch = make_batch(kCase, rank.rank(), 9);
+        const DispatchResult dispatched = rank.dispatch(batch);
+        if (rank.rank() == 1) batch.expert_ids[0] = -1;
+        return rank.combine(batch, dispatched, dispatched.expand_x).outcome;
+    });
+}
+
 }  // namespace
 }  // namespace ascend_deepep::test

@@ -40,6 +40,20 @@ op_host::CommonAttributes attributes(const WorldOptions& options, uint32_t rank,
     return result;
 }
 
+// A copy of the data that begins `shift` elements behind its (64 B aligned or not) storage.
+template <typename T>
+std::vector<T> shifted(const std::vector<T>& data, uint32_t shift) {
+    std::vector<T> result(shift);
+    result.insert(result.end(), data.begin(), data.end());
+    return result;
+}
+
+// Where the kernel is to find it. Without a shift it is the caller's own, which a replay finds again.
+template <typename T>
+const T* placed(const std::vector<T>& data, const std::vector<T>& copy, uint32_t shift) {
+    return shift == 0 ? data.data() : copy.data() + shift;
+}
+
 template <typename T>
 twin::GmRange range(const std::vector<T>& data) {
     return {data.data(), data.size() * sizeof(T)};
@@ -116,17 +130,17 @@ DispatchResult RankMachine::dispatch(const Batch& batch) {
     result.assist_info.assign(static_cast<size_t>(shapes.assist_info), 0x7F7F7F7F);
     result.ep_recv_counts.assign(static_cast<size_t>(shapes.ep_recv_counts), -7);
     result.expert_token_nums.assign(static_cast<size_t>(shapes.expert_token_nums), -7);
-    const op_host::DispatchAddresses addresses{address(batch.x.data()),
-                                               address(batch.expert_ids.data()),
-                                               address(result.expand_x.data()),
-                                               address(result.assist_info.data()),
-                                               address(result.ep_recv_counts.data()),
-                                               address(result.expert_token_nums.data())};
+    const auto x = shifted(batch.x, batch.shift);
+    const auto ids = shifted(batch.expert_ids, batch.shift);
+    const op_host::DispatchAddresses addresses{
+        address(placed(batch.x, x, batch.shift)), address(placed(batch.expert_ids, ids, batch.shift)),
+        address(result.expand_x.data()),          address(result.assist_info.data()),
+        address(result.ep_recv_counts.data()),    address(result.expert_token_nums.data())};
     DispatchTiling tiling;
     op_host::make_dispatch_tiling(options_.limits, machine(), call, addresses, &tiling);
     launch(OperationKind::kDispatch, &tiling, sizeof(tiling),
-           {range(batch.x), range(batch.expert_ids), range(result.expand_x), range(result.assist_info),
-            range(result.ep_recv_counts), range(result.expert_token_nums)});
+           {range(x), range(ids), range(batch.x), range(batch.expert_ids), range(result.expand_x),
+            range(result.assist_info), range(result.ep_recv_counts), range(result.expert_token_nums)});
     result.outcome = fabric_->control_page().outcome;
     result.record = fabric_->control_page().record;
     return result;
@@ -148,16 +162,23 @@ CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dis
     if (!status.ok()) throw std::runtime_error(status.message);
     CombineResult result;
     result.x.assign(size_t{batch.num_tokens} * batch.hidden, 0x7F7F);
-    const op_host::CombineAddresses addresses{address(expert_out.data()),
-                                              address(batch.expert_ids.data()),
-                                              address(dispatched.assist_info.data()),
-                                              address(dispatched.ep_recv_counts.data()),
-                                              batch.scales.empty() ? 0 : address(batch.scales.data()),
-                                              address(result.x.data())};
+    const auto out = shifted(expert_out, batch.shift);
+    const auto ids = shifted(batch.expert_ids, batch.shift);
+    const auto assist = shifted(dispatched.assist_info, batch.shift);
+    const auto counts = shifted(dispatched.ep_recv_counts, batch.shift);
+    const auto scales = shifted(batch.scales, batch.shift);
+    const op_host::CombineAddresses addresses{
+        address(placed(expert_out, out, batch.shift)),
+        address(placed(batch.expert_ids, ids, batch.shift)),
+        address(placed(dispatched.assist_info, assist, batch.shift)),
+        address(placed(dispatched.ep_recv_counts, counts, batch.shift)),
+        batch.scales.empty() ? 0 : address(placed(batch.scales, scales, batch.shift)),
+        address(result.x.data())};
     CombineTiling tiling;
     op_host::make_combine_tiling(options_.limits, machine(), options_.engine, call, addresses, &tiling);
     launch(OperationKind::kCombine, &tiling, sizeof(tiling),
-           {range(expert_out), range(batch.expert_ids), range(dispatched.assist_info), range(dispatched.ep_recv_counts),
+           {range(out), range(ids), range(assist), range(counts), range(scales), range(expert_out),
+            range(batch.expert_ids), range(dispatched.assist_info), range(dispatched.ep_recv_counts),
             range(batch.scales), range(result.x)});
     result.outcome = fabric_->control_page().outcome;
     result.record = fabric_->control_page().record;

@@ -35,6 +35,7 @@ struct Batch {
     std::vector<int32_t> expert_ids;  // [num_tokens, num_topk]
     std::vector<uint16_t> x;          // [num_tokens, hidden]
     std::vector<float> scales;        // [num_tokens, num_topk], or empty
+    uint32_t shift = 0;               // elements that every input tensor begins behind an aligned address
 };
 
 struct DispatchResult {
