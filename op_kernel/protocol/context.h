@@ -90,6 +90,7 @@ __aicore__ inline void enter_operation(CoreContext& ctx, const CommonTiling& til
 // Publishes a local flag of this operation. Whatever it publishes is in GM already: the caller's ORDER comment says
 // how.
 __aicore__ inline void publish(const CoreContext& ctx, __gm__ uint64_t* flag, uint32_t value) {
+    store_barrier();
     store(flag, pack_flag(ctx.tag, value));
 }
 

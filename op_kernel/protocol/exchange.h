@@ -46,6 +46,7 @@ class MessageReader {
     // ORDER P6: the caller has seen all tags of the message.
     __aicore__ inline void read(const CoreContext& ctx, uint32_t source, ControlHeader& header) {
         sync<AscendC::HardEvent::MTE3_MTE2>();
+        sync<AscendC::HardEvent::S_MTE2>();
         read_blocks(buffer_.Get<uint8_t>(), control_slot(ctx, ctx.window, source), ctx.tiling->window.control_blocks);
         sync<AscendC::HardEvent::MTE2_S>();
         uint64_t* words = reinterpret_cast<uint64_t*>(&header);

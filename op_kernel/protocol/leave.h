@@ -16,6 +16,7 @@ __aicore__ inline bool arrive(CoreContext& ctx) {
         store(&ctx.page->times[ctx.core].cycles[stage], ctx.stage_cycles[stage]);
     }
     AscendC::PipeBarrier<PIPE_ALL>();  // ORDER P11: all it wrote, then its arrival (A2)
+    store_barrier();
     const uint64_t before = AscendC::AtomicAdd((__gm__ uint64_t*)&ctx.page->arrivals.word, uint64_t(1));
     return before + 1 == ctx.tiling->num_cores;
 }
@@ -60,6 +61,7 @@ __aicore__ inline void close_operation(CoreContext& ctx, const Refusal& refusal,
     if (outcome.code == Code::kOk) store(&state->uses[kind_index(ctx.kind)], ctx.uses + 1);
     store(&ctx.page->next_work.word, uint64_t(0));
     store(&ctx.page->arrivals.word, uint64_t(0));
+    store_barrier();
     store(&state->sequence, ctx.sequence + 1);  // ORDER P12: outcome, then the next sequence number
 }
 

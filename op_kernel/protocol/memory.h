@@ -20,6 +20,11 @@ __aicore__ inline void store(__gm__ T* address, T value) {
     AscendC::WriteGmByPassDCache<T>(address, value);
 }
 
+// Scalar stores of this core before it are in GM before scalar stores and atomics behind it.
+__aicore__ inline void store_barrier() {
+    AscendC::DataSyncBarrier<AscendC::MemDsbT::DDR>();
+}
+
 // Structures travel as 64-bit words: device code can neither load nor store a whole structure in GM.
 template <typename T>
 __aicore__ inline void load_struct(T* to, GM_ADDR from) {

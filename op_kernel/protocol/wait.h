@@ -92,6 +92,7 @@ __aicore__ inline void fail(CoreContext& ctx, const Failure& failure) {
     }
     store_struct((GM_ADDR)&ctx.page->record, record);
     // ORDER P13: record, then abort word, then abort messages.
+    store_barrier();
     const uint64_t word = (uint64_t(static_cast<uint32_t>(failure.code)) << 32) | (record.root + 1);
     AscendC::AtomicCas((__gm__ uint64_t*)&ctx.page->abort_word.word, uint64_t(0), word);
     post_abort(ctx, record);

@@ -24,7 +24,7 @@ void expect_root(RankMachine& rank, const OperationOutcome& outcome, const Error
 TEST(a_rank_that_never_dispatches_is_named) {
     for (const char* policy : {"fast", "sim"}) {
         WorldOptions options = world_of(kCase, policy);
-        options.timeout_ms = 300;
+        options.timeout_ms = 1000;
         run_world(options, [&](RankMachine& rank) {
             check_round(rank, kCase, 0);
             if (rank.rank() == 2) return;
@@ -42,7 +42,7 @@ TEST(a_rank_that_never_combines_is_named) {
     for (CombineEngine engine : {CombineEngine::kMte, CombineEngine::kUrma}) {
         WorldOptions options = world_of(kCase, "fast");
         options.engine = engine;
-        options.timeout_ms = 300;
+        options.timeout_ms = 1000;
         run_world(options, [&](RankMachine& rank) {
             const Batch batch = make_batch(kCase, rank.rank(), 1);
             const DispatchResult dispatched = rank.dispatch(batch);
