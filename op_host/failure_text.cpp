@@ -87,6 +87,23 @@ std::string who(uint32_t rank, uint32_t own_rank) {
     return rank == own_rank ? text("rank ", rank, " (itself)") : text("rank ", rank);
 }
 
+// A failure of another rank, heard of from `r.peer`, which may have heard of it itself: who saw it first is not known.
+std::string passed_on(const ErrorRecord& r, uint32_t own_rank, const std::string& time) {
+    const auto origin = static_cast<Code>(r.got);
+    const std::string heard = text(", heard from rank ", r.peer, " ", time, missing_ranks(r), ": ");
+    if (origin == Code::kTimeout) {
+        return text("time-out of another rank waiting for ", who(r.root, own_rank), heard,
+                    r.root == own_rank ? "what it sent did not arrive in time; look at the errors of the other ranks"
+                                       : kPeerHint);
+    }
+    if (is_refusal(origin) || origin == Code::kOk || origin == Code::kPeerAborted) {
+        if (r.root == own_rank) return text("stopped by this rank itself ", time, ": look at its first error");
+        return text("rank ", r.root, " was stopped or failed first", heard, "look at the error of rank ", r.root);
+    }
+    return text(code_name(origin), " between another rank and ", who(r.root, own_rank), heard,
+                "look at the errors of the other ranks, and at the queue between the two");
+}
+
 std::string what(const ErrorRecord& r, uint32_t own_rank, const std::string& time) {
     const std::string root = who(r.root, own_rank);
     switch (r.code) {
@@ -109,14 +126,7 @@ std::string what(const ErrorRecord& r, uint32_t own_rank, const std::string& tim
                         ": it carries this operation's tag and the impossible value ", r.got, " (limit ", r.limit,
                         "), ", time, ": look at the fabric; nothing but the sender may write a window");
         case Code::kPeerAborted:
-            if (r.root == own_rank) return text("stopped by this rank itself ", time, ": look at its first error");
-            // A time-out elsewhere is one here too: the root is a rank that does not take part, so it has no error.
-            if (static_cast<Code>(r.got) == Code::kTimeout) {
-                return text("time-out on rank ", r.peer, " waiting for ", root, ", noticed ", time, missing_ranks(r),
-                            ": ", kPeerHint);
-            }
-            return text("rank ", r.root, " failed first (", code_name(static_cast<Code>(r.got)), "), noticed ", time,
-                        ": look at the error of rank ", r.root);
+            return passed_on(r, own_rank, time);
         case Code::kQueueFault:
             return text("queue to rank ", r.peer, " is out of step: index ", r.got, ", limit ", r.limit, ", ", time,
                         ": nothing else may post to this communicator's queues");

@@ -150,13 +150,18 @@ TEST(lost_peers_and_bad_completions_name_the_culprit) {
                 "combine_v2 number 17 on rank 0: bad completion from the queue to rank 3: status 3 (remote "
                 "access error), substatus 7, in doorbell, 0.");
     ErrorRecord aborted = record(Code::kPeerAborted, Stage::kCollect, 1);
-    CHECK(describe(aborted, 0, 1.0, 2.0).find("rank 1 failed first") != std::string::npos);
+    CHECK(describe(aborted, 0, 1.0, 2.0).find("rank 1 was stopped or failed first") != std::string::npos);
     aborted.got = static_cast<int64_t>(Code::kTimeout);
     aborted.peer = 3;
-    CHECK(describe(aborted, 0, 1.0, 2.0).find("time-out on rank 3 waiting for rank 1") != std::string::npos);
+    CHECK(describe(aborted, 0, 1.0, 2.0).find("time-out of another rank waiting for rank 1, heard from rank 3") !=
+          std::string::npos);
     aborted.rank = 3;
     CHECK(describe(aborted, 0, 1.0, 2.0).find("on rank 0 (reported by rank 3): ") != std::string::npos);
     aborted.root = 0;
+    CHECK(describe(aborted, 0, 1.0, 2.0).find("waiting for rank 0 (itself), heard from rank 3") != std::string::npos);
+    aborted.got = static_cast<int64_t>(Code::kBadCompletion);
+    CHECK(describe(aborted, 0, 1.0, 2.0).find("bad completion between another rank and rank 0") != std::string::npos);
+    aborted.got = 0;
     CHECK(describe(aborted, 0, 1.0, 2.0).find("stopped by this rank itself") != std::string::npos);
     ErrorRecord corrupt = record(Code::kCorruptBlock, Stage::kCollect, 1);
     corrupt.got = 99;
