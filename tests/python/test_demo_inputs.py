@@ -141,7 +141,7 @@ def test_sweep_meets_every_pair_of_values() -> None:
         ({"num_experts": 63}, "63 experts cannot be divided among 4 ranks"),
         ({"num_topk": 65}, "top-k 65 is outside"),
         ({"num_topk": 0}, "top-k 0 is outside"),
-        ({"tokens": (-1, 3, 4, 4)}, "fewer than 0"),
+        ({"tokens": (-1, 3, 4, 4)}, r"tokens -1 is outside \[0, 8192\]"),
         ({"kill": (4, 0)}, "no rank 4"),
         ({"kill": (1, 1)}, "raise --iters"),
     ],

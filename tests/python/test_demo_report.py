@@ -15,6 +15,7 @@ from ascend_deepep.demo.options import Options
 from ascend_deepep.demo.rank import RankResult
 from ascend_deepep.demo.report import print_result
 from ascend_deepep.demo.runner import DemoResult
+from ascend_deepep.testing import Outcome
 from rich.console import Console
 
 pytestmark = pytest.mark.fast
@@ -80,6 +81,31 @@ def test_command_line_makes_the_same_run_with_one_change(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("options", [PLAIN, FULL])
 def test_command_line_makes_the_same_run(monkeypatch: pytest.MonkeyPatch, options: Options) -> None:
     assert parsed(monkeypatch, options.command()) == options
+
+
+@pytest.mark.parametrize(
+    ("variable", "option", "engine"), [(None, None, "mte"), ("urma", None, "urma"), ("urma", "mte", "mte")]
+)
+def test_engine_is_the_option_else_the_environment(
+    monkeypatch: pytest.MonkeyPatch, variable: str | None, option: str | None, engine: str
+) -> None:
+    monkeypatch.delenv("ASCEND_DEEPEP_COMBINE_ENGINE", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("ASCEND_DEEPEP_COMBINE_ENGINE", variable)
+    command = "ascend-deepep demo" + (f" --combine-engine {option}" if option else "")
+    assert parsed(monkeypatch, command).combine_engine == engine
+
+
+@pytest.mark.parametrize(("iters", "seconds"), [(1, 600.0), (120, 600.0), (121, 605.0), (10**9, 5e9)])
+def test_the_budget_grows_with_the_iterations(iters: int, seconds: float) -> None:
+    assert runner.budget(dataclasses.replace(PLAIN, iters=iters)) == seconds
+
+
+def test_a_run_out_of_time_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    late = [Outcome(0, value=None), Outcome(1, timed_out=True, trace="stacks\n" * 9)]
+    monkeypatch.setattr(demo, "_run", lambda options, as_json: runner._raise_unexpected(late, options, 600.0))
+    assert app.run(["demo"]) == 1
+    assert capsys.readouterr().err == "OutOfTime: the run did not end within 600 s; still running: rank 1\n"
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

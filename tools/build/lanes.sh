@@ -131,6 +131,7 @@ NOT_REACHED=build/long/not-reached # the suites that the last call left open, fo
 # reached; it is no failure, and the next call goes on there.
 test_long() {
     local budget=${1:-} suite stamp tree left open=()
+    [[ "$budget" =~ ^(0|[1-9][0-9]{0,5})?$ ]] || stop "test long '$budget': MINUTES is a number from 0 to 999999"
     tree="$(tree_hash)"
     mkdir -p build/long
     : > "$NOT_REACHED"

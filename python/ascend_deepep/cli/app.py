@@ -11,7 +11,7 @@ import typer
 
 from ascend_deepep.cli.demo import demo
 from ascend_deepep.cli.doctor import doctor
-from ascend_deepep.demo.options import UsageError
+from ascend_deepep.demo.options import OutOfTime, UsageError
 from ascend_deepep.errors import DeepEPError
 from ascend_deepep.testing import RankErrors
 
@@ -20,6 +20,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+_INTERRUPTED = 130  # newer typer turns KeyboardInterrupt into this result; no command of ours returns it
+
 app.command()(demo)
 app.command()(doctor)
 
@@ -39,19 +41,30 @@ def run(arguments: Sequence[str] | None = None) -> int:
         from ascend_deepep.demo.rank import describe_error
 
         return _fail(as_json, 1, type(error).__name__, str(error), describe_error(error))
+    except OutOfTime as error:
+        return _fail(as_json, 1, "OutOfTime", str(error))
     except RankErrors as error:
         return _fail(as_json, 1, "RankErrors", str(error))
     except ImportError as error:
         return _fail(as_json, 1, "ImportError", f"the package is not complete: {error}")
     except (KeyboardInterrupt, typer.Abort):
-        return _fail(as_json, 1, "Interrupted", "interrupted")
+        return _interrupted(as_json)
     except Exception as error:
         # What typer raises for a wrong command line; its class lives in a different module from release to release.
         format_message = getattr(error, "format_message", None)
         if format_message is None:
             raise
         return _fail(as_json, 2, "UsageError", " ".join(str(format_message()).split()))
+    if result == _INTERRUPTED:
+        return _interrupted(as_json)
     return result if isinstance(result, int) else 0
+
+
+def _interrupted(as_json: bool) -> int:
+    if as_json:
+        return _fail(as_json, 1, "Interrupted", "interrupted")
+    print("interrupted", file=sys.stderr)
+    return 1
 
 
 def _fail(as_json: bool, code: int, kind: str, message: str, more: dict[str, object] | None = None) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,17 +14,21 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ascend_deepep.config import ENGINES
-from ascend_deepep.demo.options import DTYPES, PAYLOADS, ROUTINGS, Options, UsageError
+from ascend_deepep.config import ENGINES, PREFIX, settings
+from ascend_deepep.demo.options import DTYPES, PAYLOADS, ROUTINGS, Options, UsageError, check_range
+from ascend_deepep.errors import ArgumentError
 
 _DEFAULT_RANKS = 8
 _DEFAULT_TOKENS = 32
 _DEFAULT_HIDDEN = 7168
 _VARY_HIDDEN = 256  # many small rounds
 _FAULT_TIMEOUT_MS = 3000
+_ENGINE_VARIABLE = f"{PREFIX}COMBINE_ENGINE"
+_WITH_SWEEP = ("sweep", "cases", "as_json")
 
 
 def demo(
+    context: typer.Context,
     ranks: Annotated[int | None, typer.Option(help=f"Ranks, a process each. (default: {_DEFAULT_RANKS})")] = None,
     tokens: Annotated[int | None, typer.Option(help=f"Tokens per rank. (default: {_DEFAULT_TOKENS})")] = None,
     tokens_per_rank: Annotated[
@@ -39,8 +44,12 @@ def demo(
     dtype: Annotated[str, typer.Option(metavar="|".join(DTYPES), help="Type of hidden states.")] = "bf16",
     routing: Annotated[str, typer.Option(metavar="|".join(ROUTINGS), help="How tokens choose experts.")] = "gate",
     combine_engine: Annotated[
-        str, typer.Option(metavar="|".join(ENGINES), help="How combine brings rows back.")
-    ] = ENGINES[0],
+        str | None,
+        typer.Option(
+            metavar="|".join(ENGINES),
+            help=f"How combine brings rows back. (default: {_ENGINE_VARIABLE}, else {ENGINES[0]})",
+        ),
+    ] = None,
     payload: Annotated[
         str, typer.Option(metavar="|".join(PAYLOADS), help="Text and SwiGLU experts, or rows that name their place.")
     ] = "text",
@@ -62,6 +71,7 @@ def demo(
 ) -> int:
     """Run a mixture-of-experts layer over N ranks and compare every bit with the oracle."""
     if sweep:
+        _refuse_beside_sweep(context)
         return _sweep(cases, as_json)
     if cases is not None:
         raise UsageError("--cases goes with --sweep")
@@ -74,7 +84,7 @@ def demo(
         iters=iters,
         dtype=_one_of("--dtype", dtype, DTYPES),
         routing=_one_of("--routing", routing, ROUTINGS),
-        combine_engine=_one_of("--combine-engine", combine_engine, ENGINES),
+        combine_engine=_engine(combine_engine),
         payload=_one_of("--payload", payload, PAYLOADS),
         seed=seed,
         vary=vary,
@@ -142,8 +152,9 @@ def _progress(unit: str, total: int) -> Iterator[Callable[[int], None] | None]:
 def _tokens(ranks: int | None, tokens: int | None, per_rank: str | None) -> tuple[int, ...]:
     if per_rank is None:
         count = _DEFAULT_RANKS if ranks is None else ranks
-        if count < 1:
-            raise UsageError(f"--ranks {count}: at least one is needed")
+        from ascend_deepep import _runtime
+
+        check_range("--ranks", count, 1, _runtime.limits()["max_ranks"])
         return (_DEFAULT_TOKENS if tokens is None else tokens,) * count
     if tokens is not None:
         raise UsageError("--tokens and --tokens-per-rank exclude each other")
@@ -154,6 +165,25 @@ def _tokens(ranks: int | None, tokens: int | None, per_rank: str | None) -> tupl
     if ranks is not None and ranks != len(counts):
         raise UsageError(f"--ranks {ranks} but --tokens-per-rank has {len(counts)} numbers")
     return counts
+
+
+def _refuse_beside_sweep(context: typer.Context) -> None:
+    """The sweep's cases have shapes of their own: an option that it would ignore is a mistake."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name not in _WITH_SWEEP and source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"{parameter.opts[0]} does not go with --sweep, whose cases have values of their own")
+
+
+def _engine(name: str | None) -> str:
+    """The option, else what the environment says, else the default."""
+    if name is not None:
+        return _one_of("--combine-engine", name, ENGINES)
+    environ = {key: value for key, value in os.environ.items() if key == _ENGINE_VARIABLE}
+    try:
+        return settings(environ).combine_engine
+    except ArgumentError as error:
+        raise UsageError(str(error), type(error).__name__) from None
 
 
 def _kill(text: str | None) -> tuple[int, int] | None:

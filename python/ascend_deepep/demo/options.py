@@ -11,6 +11,9 @@ from ascend_deepep.config import ENGINES
 ROUTINGS = ("gate", "uniform", "skewed", "one-hot", "none")
 DTYPES = ("bf16", "fp16")
 PAYLOADS = ("text", "index")
+MAX_SEED = (1 << 43) - 1  # an expert's own seed is (seed << 20) + expert, in 63 bits
+MAX_ITERS = 1_000_000_000
+MAX_COMMUNICATORS = 8
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,16 @@ class UsageError(Exception):
     def __init__(self, message: str, kind: str = "UsageError") -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class OutOfTime(Exception):
+    """The whole run took longer than its budget; one line, its cause has the stacks of all ranks."""
+
+
+def check_range(option: str, value: int, lowest: int, highest: int, what: str = "") -> None:
+    """Raise UsageError unless the value is one of lowest to highest."""
+    if not lowest <= value <= highest:
+        raise UsageError(f"{option} {value} is outside [{lowest}, {highest}]{what}")
 
 
 @dataclass(frozen=True)
@@ -71,18 +84,24 @@ class Options:
         return self.iters if self.vary else 1
 
     def check(self) -> None:
-        """Raise UsageError for what cannot run. Sizes beyond the limits are the communicator's to refuse."""
-        if any(count < 0 for count in self.tokens):
-            raise UsageError(f"tokens {list(self.tokens)}: a rank cannot have fewer than 0")
-        for option, size in (("tokens", self.max_tokens), ("--hidden", self.hidden), ("--experts", self.num_experts)):
-            if not 0 <= size < 1 << 32:
-                raise UsageError(f"{option} {size} is no size: it is outside [0, {(1 << 32) - 1}]")
-        if self.num_experts < 1 or self.num_experts % self.num_ranks != 0:
+        """Raise UsageError for what cannot run, before anything is made. Finer rules are the communicator's."""
+        from ascend_deepep import _runtime
+
+        limits = _runtime.limits()
+        check_range("--ranks", self.num_ranks, 1, limits["max_ranks"])
+        for count in self.tokens:
+            check_range("tokens", count, 0, limits["max_tokens"])
+        check_range("--hidden", self.hidden, limits["min_hidden"], limits["max_hidden"])
+        check_range("--experts", self.num_experts, 1, limits["max_experts"])
+        if self.num_experts % self.num_ranks != 0:
             raise UsageError(f"{self.num_experts} experts cannot be divided among {self.num_ranks} ranks")
-        if not 1 <= self.num_topk <= self.num_experts:
-            raise UsageError(f"top-k {self.num_topk} is outside [1, {self.num_experts}], the number of experts")
-        if self.iters < 1 or self.communicators < 1:
-            raise UsageError("--iters and --communicators start at 1")
+        check_range("top-k", self.num_topk, 1, limits["max_topk"])
+        check_range("top-k", self.num_topk, 1, self.num_experts, ", the number of experts")
+        if self.num_cores is not None:
+            check_range("--cores", self.num_cores, limits["min_cores"], limits["max_cores"])
+        check_range("--iters", self.iters, 1, MAX_ITERS)
+        check_range("--communicators", self.communicators, 1, MAX_COMMUNICATORS)
+        check_range("--seed", self.seed, 0, MAX_SEED)
         if self.kill is not None:
             self._check_kill(*self.kill)
 

@@ -13,12 +13,13 @@ from ascend_deepep.config import PREFIX
 from ascend_deepep.demo import compare
 from ascend_deepep.demo.experts import apply_blocks, make_experts
 from ascend_deepep.demo.inputs import Round, make_payload, make_rounds
-from ascend_deepep.demo.options import FaultPlace, Options, UsageError
+from ascend_deepep.demo.options import FaultPlace, Options, OutOfTime, UsageError
 from ascend_deepep.demo.rank import RankResult, demo_rank
 from ascend_deepep.errors import ArgumentError, DeepEPError
 from ascend_deepep.testing import Outcome, Pool, RankErrors
 
-_SECONDS_PER_RUN = 600.0
+_SECONDS_PER_RUN = 600.0  # at least
+_SECONDS_PER_ITERATION = 5.0
 _MAX_KEPT_BYTES = 4 << 30  # outputs that wait for comparison
 MEMORY = "Memory"  # `UsageError.kind` where the machine has not enough of it
 
@@ -42,17 +43,18 @@ class DemoResult:
 
 
 def run_demo(
-    options: Options, pool: Pool, on_progress: Callable[[int], None] | None = None, timeout: float = _SECONDS_PER_RUN
+    options: Options, pool: Pool, on_progress: Callable[[int], None] | None = None, timeout: float | None = None
 ) -> DemoResult:
-    """Run the demo on the pool's ranks.
+    """Run the demo on the pool's ranks, for at most `timeout` seconds; None: as many as `budget` gives.
 
-    Raises UsageError for what the communicator refuses, RankErrors for what nobody foresaw.
+    Raises UsageError for what the communicator refuses, OutOfTime, RankErrors for what nobody foresaw.
     """
     options.check()
     try:
         _check_sizes(options)
     except ArgumentError as error:
         raise _usage_error(error) from None
+    seconds = budget(options) if timeout is None else timeout
     payload = make_payload(options)
     rounds = make_rounds(options, payload)
     outcomes = pool.outcomes(
@@ -61,13 +63,13 @@ def run_demo(
         options,
         rounds,
         _place_fault(options, rounds) if options.fault else None,
-        timeout=timeout,
+        timeout=seconds,
         # Survivors of a kill need their time; after another rank's failure, that of a time-out must do.
         grace=None if options.kill else 60.0,
         env={f"{PREFIX}COMBINE_ENGINE": options.combine_engine},
         on_report=lambda _rank, finished: on_progress(finished) if on_progress else None,
     )
-    _raise_unexpected(outcomes, options)
+    _raise_unexpected(outcomes, options, seconds)
     results = [outcome.value for outcome in outcomes if outcome.ok]
     errors = [result.error for result in results if result.error is not None]
     mismatches = [result.mismatch for result in results if result.mismatch is not None]
@@ -83,13 +85,18 @@ def run_demo(
     return result
 
 
+def budget(options: Options) -> float:
+    """Seconds that a whole run may take; more iterations get more of them."""
+    return max(_SECONDS_PER_RUN, _SECONDS_PER_ITERATION * options.iters)
+
+
 def _nearness(error: dict[str, object]) -> tuple[bool, float]:
     """Order of errors of one cause: where it happened comes first, ranks that heard of it were further on or later."""
     seconds = error["seconds"]
     return error["operation"] == "combine_v2", seconds if isinstance(seconds, float) else 0.0
 
 
-def _raise_unexpected(outcomes: list[Outcome], options: Options) -> None:
+def _raise_unexpected(outcomes: list[Outcome], options: Options, seconds: float) -> None:
     victim = options.kill[0] if options.kill else -1
     failed = [outcome for outcome in outcomes if not outcome.ok and outcome.rank != victim]
     if not failed:
@@ -100,6 +107,11 @@ def _raise_unexpected(outcomes: list[Outcome], options: Options) -> None:
     for outcome in failed:
         if isinstance(outcome.error, DeepEPError):
             raise outcome.error
+    if all(outcome.timed_out for outcome in failed):
+        late = ", ".join(str(outcome.rank) for outcome in failed)
+        raise OutOfTime(f"the run did not end within {seconds:.0f} s; still running: rank {late}") from RankErrors(
+            outcomes
+        )
     raise RankErrors(outcomes)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from ascend_deepep.config import ENGINES
-from ascend_deepep.demo.options import DTYPES, ROUTINGS, Options, UsageError
+from ascend_deepep.demo.options import DTYPES, ROUTINGS, Options, OutOfTime, UsageError
 from ascend_deepep.demo.report import last_line
 from ascend_deepep.demo.runner import MEMORY, run_demo
 from ascend_deepep.errors import DeepEPError
@@ -98,7 +98,7 @@ def run_sweep(options: list[Options], pool: Pool, on_progress: Callable[[int], N
                 result.refused.append(f"{case.command()}: {error}")
             else:
                 finding = str(error)
-        except (DeepEPError, RankErrors) as error:
+        except (DeepEPError, OutOfTime, RankErrors) as error:
             finding = str(error)
         if finding:
             result.failed.append((case.command(), finding))

@@ -24,6 +24,7 @@ from ascend_deepep.testing import wire
 from ascend_deepep.testing.worker import ENVIRONMENT_PREFIXES, Call, Reply
 
 _START_SECONDS = 120.0  # torch from a cold disk
+_LONGEST_WAIT = 3600.0  # of one select; epoll takes no more than 2^31 ms
 
 
 @dataclass
@@ -254,7 +255,7 @@ class Pool:
                 selector.register(self._ranks[rank].sock, selectors.EVENT_READ, rank)
             while len(done) < num_ranks:
                 left = deadline - time.monotonic()
-                events = selector.select(left) if left > 0 else []
+                events = selector.select(min(left, _LONGEST_WAIT)) if left > 0 else []
                 if not events and time.monotonic() >= deadline:
                     late = [rank for rank in range(num_ranks) if rank not in done]
                     done.update(self._give_up(late, time.monotonic() - start))
