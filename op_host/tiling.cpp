@@ -17,7 +17,7 @@ constexpr uint64_t kRouteCounterBytes = 128 * 1024;  // route: one counter per t
 constexpr uint64_t kReduceBytes = 150 * 1024;        // reduce: one piece of each column's row, and the sum
 constexpr uint32_t kMaxRouteWidth = 1024;
 constexpr uint32_t kCollectBatch = 4;  // token copies of a work item: few enough to share out evenly
-constexpr uint32_t kSimtWidth = 256;   // a few thousand elements a function; the twin runs threads one by one
+constexpr uint32_t kSimtWidth = 64;    // two warps: a thread of the twin is a call, and each has a few packs to sum
 
 CommonTiling common_tiling(const CommunicatorLimits& limits, const Machine& machine, OperationKind kind) {
     CommonTiling t{};

@@ -11,9 +11,12 @@
 
 namespace ascend_deepep::kernel {
 
-// A thread's load: 16 B, as four words of two elements each.
-constexpr uint32_t kPackWords = 4;
+// What a thread sums at a time: 32 B of each row, loaded as two times 16 B, as words of two elements each.
+constexpr uint32_t kPackLoads = 2;
+constexpr uint32_t kPackWords = 4 * kPackLoads;
 constexpr uint32_t kPackElements = 2 * kPackWords;
+static_assert(kHiddenMultiple % kPackElements == 0 && kBlockDataBytes / kElementBytes % kPackElements == 0,
+              "a row and a tile of it are whole packs");
 
 // The two elements of a word, the lower address first. `T` only picks the overload.
 __simt_callee__ inline float low_element(uint32_t word, bfloat16_t) {
@@ -48,9 +51,13 @@ __simt_vf__ __launch_bounds__(1024) inline void sum_rows(__ubuf__ T* out, __ubuf
         for (uint32_t i = 0; i < kPackWords; ++i)
             low[i] = high[i] = 0.0F;
         for (uint32_t row = 0; row < num_rows; ++row) {
-            const uint4 loaded = rows[row * row_packs + pack];
-            const uint32_t words[kPackWords] = {loaded.x, loaded.y, loaded.z, loaded.w};
+            __ubuf__ uint4* from = rows + (row * row_packs + pack) * kPackLoads;
+            const uint4 first = from[0];
+            const uint4 second = from[1];
+            const uint32_t words[kPackWords] = {first.x,  first.y,  first.z,  first.w,
+                                                second.x, second.y, second.z, second.w};
             const float weight = kIsWeighted ? weights[row] : 1.0F;
+            ASCEND_DEEPEP_KEEP_LOOP
             for (uint32_t i = 0; i < kPackWords; ++i) {
                 const float terms[2] = {low_element(words[i], T()), high_element(words[i], T())};
                 low[i] = low[i] + (kIsWeighted ? weight * terms[0] : terms[0]);
@@ -58,6 +65,7 @@ __simt_vf__ __launch_bounds__(1024) inline void sum_rows(__ubuf__ T* out, __ubuf
             }
         }
         __ubuf__ T* to = out + pack * kPackElements;
+        ASCEND_DEEPEP_KEEP_LOOP
         for (uint32_t i = 0; i < kPackWords; ++i) {
             round_to(to + 2 * i, low[i]);
             round_to(to + 2 * i + 1, high[i]);

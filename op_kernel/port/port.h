@@ -9,6 +9,14 @@
 #include "twin/runtime/poll.h"
 #endif
 
+// In front of a short loop over the elements of one load: g++ turns it into vectors if it has not unrolled it before.
+// The device's threads are the vector there, and clang needs no hint.
+#if defined(ASCEND_DEEPEP_TWIN_POLICY) && !defined(__clang__)
+#define ASCEND_DEEPEP_KEEP_LOOP _Pragma("GCC unroll 1")
+#else
+#define ASCEND_DEEPEP_KEEP_LOOP
+#endif
+
 namespace ascend_deepep::port {
 
 // Called between two looks at a word that another core or rank will write. On the device cores run in parallel and a
