@@ -54,7 +54,9 @@ def code(folder: str, *suffixes: str) -> str:
 
 def used_names() -> set[str]:
     """Names of AscendC in op_kernel/."""
-    text = "\n".join(line for line in code("op_kernel", ".h", ".cpp").splitlines() if "#include" not in line)
+    text = "\n".join(
+        line for line in code("op_kernel", ".h", ".cpp").splitlines() if not line.startswith(("#include", "#if"))
+    )
     names = set(KEYWORD.findall(text)) - {"__builtin_offsetof"}
     names |= set(SIMT_NAME.findall(text)) | set(GLOBAL_NAME.findall(text))
     for first, second in ASCENDC_NAME.findall(text):
