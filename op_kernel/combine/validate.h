@@ -34,13 +34,14 @@ __simt_vf__ __launch_bounds__(1024) inline void check_triples(__gm__ int32_t* co
         uint32_t digest = 0;
         for (int32_t row = begin; row < end; ++row) {
             __gm__ int32_t* triple = triples + uint64_t(row) * kTripleWords;
+            const int32_t source = asc_ldcg(triple);
             const int32_t token = asc_ldcg(triple + 1);
-            const bool is_good = asc_ldcg(triple) == static_cast<int32_t>(block % num_ranks) && token > before &&
-                                 token < static_cast<int32_t>(max_tokens) &&
-                                 static_cast<uint32_t>(asc_ldcg(triple + 2)) < num_topk;
+            const uint32_t column = static_cast<uint32_t>(asc_ldcg(triple + 2));
+            const bool is_good = source == static_cast<int32_t>(block % num_ranks) && token > before &&
+                                 token < static_cast<int32_t>(max_tokens) && column < num_topk;
             if (!is_good) asc_atomic_min(bad + static_cast<uint32_t>(BadWord::kRow), static_cast<uint32_t>(row));
-            digest += triple_digest(static_cast<uint32_t>(row), static_cast<uint32_t>(asc_ldcg(triple)),
-                                    static_cast<uint32_t>(token), static_cast<uint32_t>(asc_ldcg(triple + 2)));
+            digest += triple_digest(static_cast<uint32_t>(row), static_cast<uint32_t>(source),
+                                    static_cast<uint32_t>(token), column);
             before = token;
         }
         asc_atomic_add(bad + static_cast<uint32_t>(BadWord::kTripleDigest), digest);

@@ -17,14 +17,9 @@ inline void copy_units(uint8_t* dst, const uint8_t* src, size_t count) {
     }
 }
 
-constexpr size_t kInlineCopyBytes = 512;   // above it memcpy is as good
-constexpr size_t kCommonPieceBytes = 480;  // the data of a block: unrolled
+constexpr size_t kInlineCopyBytes = 512;  // above it memcpy is as good
 
 inline void copy_piece(uint8_t* dst, const uint8_t* src, size_t bytes) {
-    if (bytes == kCommonPieceBytes) {
-        copy_units(dst, src, kCommonPieceBytes / sizeof(CopyUnit));
-        return;
-    }
     if (bytes > kInlineCopyBytes || bytes % sizeof(CopyUnit) != 0) {
         std::memcpy(dst, src, bytes);
     } else {
