@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "contract/control_message.h"
+#include "op_host/tensor_device.h"
 
 namespace ascend_deepep::op_host {
 
@@ -18,7 +19,7 @@ struct TensorInfo {
     bool is_present = false;
     Dtype dtype = Dtype::kOther;
     std::vector<int64_t> shape;
-    bool is_cpu = true;  // on the device of the communicator's target
+    TensorDevice device;
     bool requires_grad = false;
 };
 
@@ -40,12 +41,14 @@ struct CommonAttributes {
     int64_t const_expert_num = 0;
 };
 
+// `device` of both calls: where the communicator takes tensors.
 struct DispatchCall {
     TensorInfo x, expert_ids, scales, x_active_mask, expert_scales, elastic_info, performance_info;
     CommonAttributes attributes;
     int64_t quant_mode = 0;
     int64_t expert_token_nums_type = 1;
     bool has_y_dtype = false, has_x_dtype = false, has_scales_dtype = false;
+    TensorDevice device;
 };
 
 struct CombineCall {
@@ -54,6 +57,7 @@ struct CombineCall {
     TensorInfo const_expert_alpha_1, const_expert_alpha_2, const_expert_v, performance_info;
     CommonAttributes attributes;
     int64_t comm_quant_mode = 0;
+    TensorDevice device;
 };
 
 // Shapes of the seven dispatch outputs (facts: op_contract 1.1, 9).

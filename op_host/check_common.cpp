@@ -164,7 +164,7 @@ Finding compare_extent(const TensorInfo& tensor, size_t axis, int64_t expected) 
             expected};
 }
 
-Refusal check_tensor(Field field, const TensorInfo& tensor, bool is_required) {
+Refusal check_tensor(Field field, const TensorInfo& tensor, TensorDevice device, bool is_required) {
     if (!is_required && !is_given(tensor)) return Refusal{};
     const TensorArgument& argument = *find_tensor(field);
     const auto dims = static_cast<uint32_t>(tensor.is_present ? tensor.shape.size() : 0);
@@ -174,7 +174,9 @@ Refusal check_tensor(Field field, const TensorInfo& tensor, bool is_required) {
     if (dims < argument.min_dims || dims > argument.max_dims) {
         return make_refusal(field, Code::kBadRankOfTensor, dims, argument.max_dims);
     }
-    if (!tensor.is_cpu) return make_refusal(field, Code::kBadDevice, 0, 0);
+    if (tensor.device != device) {
+        return make_refusal(field, Code::kBadDevice, device_code(tensor.device), device_code(device));
+    }
     if (tensor.requires_grad) return make_refusal(field, Code::kRequiresGrad, 0, 0);
     return Refusal{};
 }

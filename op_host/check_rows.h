@@ -69,12 +69,12 @@ Refusal run_rows(const Rows& rows, const Context& context) {
 }
 
 // Dtype, dimensions, device, requires_grad of one tensor. An absent optional tensor is fine.
-Refusal check_tensor(Field field, const TensorInfo& tensor, bool is_required);
+Refusal check_tensor(Field field, const TensorInfo& tensor, TensorDevice device, bool is_required);
 
 template <typename Call, typename Rows>
 Refusal run_tensors(const Rows& rows, const Call& call) {
     for (const auto& row : rows) {
-        const Refusal refusal = check_tensor(row.field, call.*row.tensor, row.is_required);
+        const Refusal refusal = check_tensor(row.field, call.*row.tensor, call.device, row.is_required);
         if (refusal.code != Code::kOk) return refusal;
     }
     return Refusal{};

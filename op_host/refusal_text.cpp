@@ -5,6 +5,7 @@
 #include "op_host/arguments.h"
 #include "op_host/comm_alg.h"
 #include "op_host/messages.h"
+#include "op_host/tensor_device.h"
 #include "op_host/text.h"
 
 namespace ascend_deepep::op_host {
@@ -74,6 +75,19 @@ std::string bad_comm_alg(const Refusal& r) {
     return text("comm_alg = \"", word, "\" ", verb, ": ", alg.reason, "; pass one of ", legal_comm_algs());
 }
 
+// `got` is where the tensor lies and `limit` where this communicator takes tensors.
+std::string bad_device(const Refusal& r) {
+    const TensorDevice actual = device_from_code(r.got);
+    const TensorDevice expected = device_from_code(r.limit);
+    std::string sentence =
+        text(field_name(r.field), " is not on the communicator's device: it is on ", device_name(actual),
+             ", must be on ", device_name(expected), " (target ", target_of(expected.type), "): move it there");
+    if (actual.type != expected.type && has_target(actual.type)) {
+        sentence += text(", or pass the name of a communicator whose target is ", target_of(actual.type));
+    }
+    return sentence;
+}
+
 // A word of the triples: source rank, token, column.
 std::string bad_triple(const Refusal& r) {
     static const char* const kWords[kTripleWords] = {"source rank", "token", "column"};
@@ -129,7 +143,7 @@ std::string reason(const Refusal& r, OperationKind kind, uint32_t own_rank) {
         case Code::kBadRankOfTensor:
             return bad_dims(r);
         case Code::kBadDevice:
-            return text(name, " is not on the communicator's device: move it there (a twin takes CPU tensors)");
+            return bad_device(r);
         case Code::kOutOfRange:
             return out_of_range(r, kind);
         case Code::kTooSmall:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Arguments of the two operators as torch's boxed calls hand them over, and their form for op_host. Layer: framework.
-// Shared by the Meta and CPU kernels; exported by libascend_deepep_ops.so.
+// Shared by the kernels of all devices; exported by libascend_deepep_ops.so.
 #ifndef ASCEND_DEEPEP_FRAMEWORK_OPS_ARGUMENTS_H
 #define ASCEND_DEEPEP_FRAMEWORK_OPS_ARGUMENTS_H
 
@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -48,15 +49,21 @@ using DispatchOutputs = std::array<Tensor, 7>;
 ASCEND_DEEPEP_OPS_EXPORT DispatchArguments read_dispatch(StableIValue* stack, uint64_t num_arguments);
 ASCEND_DEEPEP_OPS_EXPORT CombineArguments read_combine(StableIValue* stack, uint64_t num_arguments);
 
-// What op_host checks. `device` is the device type of the kernel that asks (aoti_torch_device_type_*).
-ASCEND_DEEPEP_OPS_EXPORT op_host::DispatchCall describe(const DispatchArguments& arguments, int32_t device);
-ASCEND_DEEPEP_OPS_EXPORT op_host::CombineCall describe(const CombineArguments& arguments, int32_t device);
+// What op_host checks. `device` is where the tensors have to be.
+ASCEND_DEEPEP_OPS_EXPORT op_host::DispatchCall describe(const DispatchArguments& arguments,
+                                                        op_host::TensorDevice device);
+ASCEND_DEEPEP_OPS_EXPORT op_host::CombineCall describe(const CombineArguments& arguments, op_host::TensorDevice device);
 
 // torch's own number of the dtype (aoti_torch_dtype_*).
 ASCEND_DEEPEP_OPS_EXPORT int32_t dtype_code(const Tensor& tensor);
 
-// Kernels as the two libraries know each other's: torch sends a call whose tensors lie on `meta` and on another device
-// to the Meta kernel. Only the kernels of a device can tell the other ranks of the refusal, so Meta hands it on.
+// An uninitialised contiguous tensor of one or two dimensions from torch's own allocator of that device, which on an
+// NPU orders the memory with the current stream. `device_type` is torch's number (aoti_torch_device_type_*).
+ASCEND_DEEPEP_OPS_EXPORT Tensor empty_tensor(std::initializer_list<int64_t> shape, int32_t dtype, int32_t device_type,
+                                             int32_t device_index);
+
+// Kernels as the libraries know each other's: torch sends a call whose tensors lie on `meta` and on another device to
+// the Meta kernel. Only kernels that have communicators can tell the other ranks of the refusal, so Meta hands it on.
 using DispatchKernel = DispatchOutputs (*)(const DispatchArguments&);
 using CombineKernel = Tensor (*)(const CombineArguments&);
 ASCEND_DEEPEP_OPS_EXPORT void set_mixed_device_kernels(DispatchKernel dispatch, CombineKernel combine);

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Registers the CPU kernels: calls on CPU tensors run the kernels on the host twin. Layer: framework.
-#include <dlfcn.h>
 #include <torch/csrc/stable/library.h>
 
-#include "framework/ops/cpu_call.h"
+#include "framework/ops/cpu_device.h"
 #include "framework/ops/cpu_output_pool.h"
+#include "framework/ops/library_path.h"
 
 namespace ascend_deepep::ops {
 namespace {
 
-std::string library_path() {
-    Dl_info info{};
-    return dladdr(reinterpret_cast<const void*>(&library_path), &info) != 0 ? info.dli_fname : "";
-}
-
 void boxed_cpu_owner(StableIValue* stack, uint64_t /*num_arguments*/, uint64_t /*num_outputs*/) {
-    stack[0] = torch::stable::detail::from(library_path());
+    stack[0] = torch::stable::detail::from(library_path_of(&boxed_cpu_owner));
 }
 
 void boxed_idle_output_bytes(StableIValue* stack, uint64_t /*num_arguments*/, uint64_t /*num_outputs*/) {

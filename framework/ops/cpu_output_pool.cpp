@@ -15,6 +15,8 @@
 #include <new>
 #include <numeric>
 
+#include "framework/ops/arguments.h"
+
 namespace ascend_deepep::ops {
 namespace {
 
@@ -98,17 +100,15 @@ size_t block_bytes(size_t bytes) {
 torch::stable::Tensor make_output(std::initializer_list<int64_t> shape, int32_t dtype) {
     static const auto from_blob = reinterpret_cast<FromBlob>(dlsym(RTLD_DEFAULT, "torch_from_blob"));
     const auto ndim = static_cast<int64_t>(shape.size());
-    const std::array<int64_t, 2> strides{ndim == 2 ? std::max<int64_t>(shape.begin()[1], 1) : 1, 1};
     const int64_t numel = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
     const size_t bytes = static_cast<size_t>(numel) * aoti_torch_dtype_element_size(dtype);
-    AtenTensorHandle handle = nullptr;
     if (from_blob == nullptr || bytes < kMinPooledBytes) {
-        STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(ndim, shape.begin(), strides.data(), dtype,
-                                                               aoti_torch_device_type_cpu(), 0, &handle));
-        return torch::stable::Tensor(handle);
+        return empty_tensor(shape, dtype, aoti_torch_device_type_cpu(), 0);
     }
+    const std::array<int64_t, 2> strides{ndim == 2 ? std::max<int64_t>(shape.begin()[1], 1) : 1, 1};
     const size_t block = block_bytes(bytes);
     void* data = pool().take(block);
+    AtenTensorHandle handle = nullptr;
     const AOTITorchError error =
         from_blob(data, ndim, shape.begin(), strides.data(), 0, dtype, aoti_torch_device_type_cpu(), -1, &handle,
                   aoti_torch_layout_strided(), nullptr, 0, &give_back, reinterpret_cast<void*>(block));

@@ -2,7 +2,6 @@
 //
 // Defines torch.ops.npu.dispatch_v2 and combine_v2, their Meta kernels, and who owns them. Layer: framework.
 // A library of its own: a process may hold these definitions only once, but kernels for several devices.
-#include <dlfcn.h>
 #include <torch/csrc/stable/library.h>
 
 #include <algorithm>
@@ -10,28 +9,31 @@
 #include "contract/limits.h"
 #include "framework/ops/arguments.h"
 #include "framework/ops/errors.h"
+#include "framework/ops/library_path.h"
 #include "framework/ops/schema.h"
 #include "op_host/check.h"
+#include "op_host/error_class.h"
 
 namespace ascend_deepep::ops {
 namespace {
+
+constexpr op_host::TensorDevice kMetaDevice{op_host::DeviceType::kMeta, 0};
 
 DispatchKernel mixed_device_dispatch = nullptr;
 CombineKernel mixed_device_combine = nullptr;
 
 void raise_if_bad(const op_host::Status& status) {
-    if (status.ok()) return;
-    const bool is_later = status.refusal.code == Code::kNotImplemented;
-    raise_error(is_later ? "NotImplementedError" : "ArgumentError", status.message, ErrorAttributes{});
+    if (!status.ok()) raise_error(op_host::error_class(status), status.message, ErrorAttributes{});
+}
+
+// A refusal is this rank's own: there is no communicator here that could say so.
+op_host::Status of_rank(uint32_t rank, op_host::Status status) {
+    status.record.rank = rank;
+    return status;
 }
 
 Tensor meta_tensor(std::initializer_list<int64_t> shape, int32_t dtype) {
-    std::array<int64_t, 2> strides{shape.size() == 2 ? std::max<int64_t>(shape.begin()[1], 1) : 1, 1};
-    AtenTensorHandle handle = nullptr;
-    STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(static_cast<int64_t>(shape.size()), shape.begin(),
-                                                           strides.data(), dtype, aoti_torch_device_type_meta(), 0,
-                                                           &handle));
-    return Tensor(handle);
+    return empty_tensor(shape, dtype, aoti_torch_device_type_meta(), 0);
 }
 
 // Any communicator's limits that this call fits. Clamped, so that the check finds the fault, not this.
@@ -52,18 +54,19 @@ CommunicatorLimits widest_limits(const op_host::CommonAttributes& attributes, co
 
 template <class... Infos>
 bool is_mixed(const Infos&... infos) {
-    return ((infos.is_present && !infos.is_cpu) || ...);
+    return ((infos.is_present && infos.device != kMetaDevice) || ...);
 }
 
 DispatchOutputs meta_dispatch(const DispatchArguments& a) {
-    const op_host::DispatchCall call = describe(a, aoti_torch_device_type_meta());
+    const op_host::DispatchCall call = describe(a, kMetaDevice);
     if (mixed_device_dispatch != nullptr && is_mixed(call.x, call.expert_ids, call.scales, call.x_active_mask,
                                                      call.expert_scales, call.elastic_info, call.performance_info)) {
         return mixed_device_dispatch(a);
     }
     op_host::DispatchShapes s;
     const CommunicatorLimits limits = widest_limits(call.attributes, call.x, call.expert_ids);
-    raise_if_bad(op_host::check_dispatch(limits, static_cast<uint32_t>(call.attributes.ep_rank_id), call, &s));
+    const auto rank = static_cast<uint32_t>(call.attributes.ep_rank_id);
+    raise_if_bad(of_rank(rank, op_host::check_dispatch(limits, rank, call, &s)));
     const int32_t f32 = aoti_torch_dtype_float32();
     const int32_t i32 = aoti_torch_dtype_int32();
     return {meta_tensor({s.capacity_rows, s.hidden}, dtype_code(a.x)),
@@ -76,7 +79,7 @@ DispatchOutputs meta_dispatch(const DispatchArguments& a) {
 }
 
 Tensor meta_combine(const CombineArguments& a) {
-    const op_host::CombineCall call = describe(a, aoti_torch_device_type_meta());
+    const op_host::CombineCall call = describe(a, kMetaDevice);
     if (mixed_device_combine != nullptr &&
         is_mixed(call.expand_x, call.expert_ids, call.assist_info_for_combine, call.ep_send_counts, call.expert_scales,
                  call.tp_send_counts, call.x_active_mask, call.expand_scales, call.shared_expert_x, call.elastic_info,
@@ -85,18 +88,13 @@ Tensor meta_combine(const CombineArguments& a) {
         return mixed_device_combine(a);
     }
     const CommunicatorLimits limits = widest_limits(call.attributes, call.expand_x, call.expert_ids);
-    raise_if_bad(op_host::check_combine(limits, static_cast<uint32_t>(call.attributes.ep_rank_id), call));
+    const auto rank = static_cast<uint32_t>(call.attributes.ep_rank_id);
+    raise_if_bad(of_rank(rank, op_host::check_combine(limits, rank, call)));
     return meta_tensor({call.expert_ids.shape[0], call.expand_x.shape[1]}, dtype_code(a.expand_x));
 }
 
-// The file these definitions were loaded from: tells our own library from another copy of it.
-std::string library_path() {
-    Dl_info info{};
-    return dladdr(reinterpret_cast<const void*>(&library_path), &info) != 0 ? info.dli_fname : "";
-}
-
 void boxed_owner(StableIValue* stack, uint64_t /*num_arguments*/, uint64_t /*num_outputs*/) {
-    stack[0] = torch::stable::detail::from(library_path());
+    stack[0] = torch::stable::detail::from(library_path_of(&boxed_owner));
 }
 
 void boxed_abi(StableIValue* stack, uint64_t /*num_arguments*/, uint64_t /*num_outputs*/) {

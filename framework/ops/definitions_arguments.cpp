@@ -4,6 +4,8 @@
 // The order of reading is the order of the schemas in schema.h.
 #include <torch/csrc/stable/ops.h>
 
+#include <algorithm>
+
 #include "framework/ops/arguments.h"
 
 namespace ascend_deepep::ops {
@@ -60,9 +62,26 @@ bool records_gradient(const Tensor& tensor) {
     return !to<bool>(stack[0]);
 }
 
+op_host::DeviceType device_type(int32_t code) {
+    if (code == aoti_torch_device_type_cpu()) return op_host::DeviceType::kCpu;
+    if (code == aoti_torch_device_type_privateuse1()) return op_host::DeviceType::kNpu;
+    if (code == aoti_torch_device_type_meta()) return op_host::DeviceType::kMeta;
+    return op_host::DeviceType::kOther;
+}
+
+op_host::TensorDevice device_of(const Tensor& tensor) {
+    int32_t code = 0;
+    STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(tensor.get(), &code));
+    op_host::TensorDevice device{device_type(code), 0};
+    if (device.type == op_host::DeviceType::kNpu) {
+        STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_index(tensor.get(), &device.index));
+    }
+    return device;
+}
+
 class Describer {
   public:
-    explicit Describer(int32_t device) : device_(device), grad_is_enabled_(aoti_torch_grad_mode_is_enabled()) {}
+    Describer() : grad_is_enabled_(aoti_torch_grad_mode_is_enabled()) {}
 
     op_host::TensorInfo operator()(const Tensor& tensor) const {
         op_host::TensorInfo info;
@@ -70,9 +89,7 @@ class Describer {
         info.dtype = dtype_of(tensor);
         const auto sizes = tensor.sizes();
         info.shape.assign(sizes.begin(), sizes.end());
-        int32_t device = 0;
-        STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(tensor.get(), &device));
-        info.is_cpu = device == device_;
+        info.device = device_of(tensor);
         info.requires_grad = grad_is_enabled_ && is_floating(info.dtype) && records_gradient(tensor);
         return info;
     }
@@ -81,11 +98,18 @@ class Describer {
     }
 
   private:
-    int32_t device_;
     bool grad_is_enabled_;
 };
 
 }  // namespace
+
+Tensor empty_tensor(std::initializer_list<int64_t> shape, int32_t dtype, int32_t device_type, int32_t device_index) {
+    const std::array<int64_t, 2> strides{shape.size() == 2 ? std::max<int64_t>(shape.begin()[1], 1) : 1, 1};
+    AtenTensorHandle handle = nullptr;
+    STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(static_cast<int64_t>(shape.size()), shape.begin(),
+                                                           strides.data(), dtype, device_type, device_index, &handle));
+    return Tensor(handle);
+}
 
 int32_t dtype_code(const Tensor& tensor) {
     int32_t code = 0;
@@ -123,9 +147,10 @@ CombineArguments read_combine(StableIValue* stack, uint64_t num_arguments) {
     return a;
 }
 
-op_host::DispatchCall describe(const DispatchArguments& a, int32_t device) {
-    const Describer info(device);
+op_host::DispatchCall describe(const DispatchArguments& a, op_host::TensorDevice device) {
+    const Describer info;
     op_host::DispatchCall call;
+    call.device = device;
     call.x = info(a.x);
     call.expert_ids = info(a.expert_ids);
     call.scales = info(a.scales);
@@ -142,9 +167,10 @@ op_host::DispatchCall describe(const DispatchArguments& a, int32_t device) {
     return call;
 }
 
-op_host::CombineCall describe(const CombineArguments& a, int32_t device) {
-    const Describer info(device);
+op_host::CombineCall describe(const CombineArguments& a, op_host::TensorDevice device) {
+    const Describer info;
     op_host::CombineCall call;
+    call.device = device;
     call.expand_x = info(a.expand_x);
     call.expert_ids = info(a.expert_ids);
     call.assist_info_for_combine = info(a.assist_info_for_combine);

@@ -83,6 +83,9 @@ class Communicator {
     virtual void close() = 0;                    // idempotent, never collective, returns within 1 s
     virtual bool closed() const = 0;
 
+    virtual std::string target() const { return "twin"; }  // where it runs: "twin", "ascend950"
+    // Index of the device whose memory the calls use; -1: the host's memory.
+    virtual int32_t device_index() const { return -1; }
     virtual const CommunicatorOptions& options() const = 0;
     virtual uint64_t window_bytes() const = 0;
     // The stage each core is in, or was in last: readable from any thread while a call runs.

@@ -1,37 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table from codes to exception classes. Layer: framework.
+// Attributes of the exceptions, and statuses of errors that no check or kernel finds. Layer: framework.
 #include "framework/runtime/status_payload.h"
 
+#include "op_host/error_class.h"
 #include "op_host/messages.h"
 
 namespace ascend_deepep {
 namespace {
-
-const char* failure_class(Code code) {
-    switch (code) {
-        case Code::kTimeout:
-            return "WaitTimeout";
-        case Code::kPeerLost:
-            return "PeerLost";
-        case Code::kBadCompletion:
-        case Code::kCorruptBlock:
-        case Code::kQueueFault:
-            return "FabricError";
-        default:
-            return "DeepEPError";
-    }
-}
-
-const char* class_of(const op_host::Status& status) {
-    const ErrorRecord& record = status.record;
-    if (record.code == Code::kPeerAborted) return failure_class(static_cast<Code>(record.got));
-    if (record.code != Code::kOk) return failure_class(record.code);
-    const Refusal& refusal = status.refusal;
-    const bool is_own = refusal.rank == record.rank;
-    if (refusal.code == Code::kSignature || !is_own) return "Mismatch";
-    return refusal.code == Code::kNotImplemented ? "NotImplementedError" : "ArgumentError";
-}
 
 bool is_kind(uint32_t kind) {
     return kind >= 1 && kind <= kNumKinds;
@@ -42,7 +18,7 @@ bool is_kind(uint32_t kind) {
 StatusPayload status_payload(const op_host::Status& status) {
     const ErrorRecord& record = status.record;
     StatusPayload payload;
-    payload.class_name = class_of(status);
+    payload.class_name = op_host::error_class(status);
     payload.message = status.message;
     payload.rank = record.rank;
     if (is_kind(record.kind)) payload.operation = op_host::kind_name(static_cast<OperationKind>(record.kind));

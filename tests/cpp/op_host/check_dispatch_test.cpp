@@ -32,10 +32,22 @@ constexpr Case kTensors[] = {
      "x has 0 dimensions, must have 2: its shape is [num_tokens, hidden]"},
     {[](Call& c) { c.expert_ids.shape = {16}; }, Code::kBadRankOfTensor, Field::kExpertIds,
      "expert_ids has 1 dimensions, must have 2: its shape is [num_tokens, num_topk]"},
-    {[](Call& c) { c.x.is_cpu = false; }, Code::kBadDevice, Field::kX,
-     "x is not on the communicator's device: move it there (a twin takes CPU tensors)"},
-    {[](Call& c) { c.expert_ids.is_cpu = false; }, Code::kBadDevice, Field::kExpertIds,
-     "expert_ids is not on the communicator's device: move it there (a twin takes CPU tensors)"},
+    {[](Call& c) { c.x.device = {DeviceType::kNpu, 3}; }, Code::kBadDevice, Field::kX,
+     "x is not on the communicator's device: it is on npu:3, must be on cpu (target twin): move it there, or pass the "
+     "name of a communicator whose target is ascend950"},
+    {[](Call& c) { c.expert_ids.device = {DeviceType::kMeta, 0}; }, Code::kBadDevice, Field::kExpertIds,
+     "expert_ids is not on the communicator's device: it is on meta, must be on cpu (target twin): move it there"},
+    {[](Call& c) { c.device = {DeviceType::kNpu, 1}; }, Code::kBadDevice, Field::kX,
+     "x is not on the communicator's device: it is on cpu, must be on npu:1 (target ascend950): move it there, or pass "
+     "the name of a communicator whose target is twin"},
+    {[](Call& c) {
+         c.device = {DeviceType::kNpu, 1};
+         c.x.device = c.device;
+         c.expert_ids.device = {DeviceType::kNpu, 0};
+     },
+     Code::kBadDevice, Field::kExpertIds,
+     "expert_ids is not on the communicator's device: it is on npu:0, must be on npu:1 (target ascend950): move it "
+     "there"},
     {[](Call& c) { c.x.requires_grad = true; }, Code::kRequiresGrad, Field::kX,
      "x requires grad, but the operators are for inference: pass x.detach()"},
     {[](Call& c) { c.expert_ids.shape = {7, 2}; }, Code::kBadShape, Field::kExpertIds,
