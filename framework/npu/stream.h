@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stream that a call runs on, as the communicator of NPUs sees it. Layer: framework.
-// torch_npu keeps launches in a task queue of its own, so whatever a call does on the stream goes through enqueue().
+// The stream a call is made on, and how its work gets there. Layer: framework, devices.
+// With torch it is torch_npu's current stream and task queue (framework/npu/ops); tests bring their own.
 #ifndef ASCEND_DEEPEP_FRAMEWORK_NPU_STREAM_H
 #define ASCEND_DEEPEP_FRAMEWORK_NPU_STREAM_H
 
@@ -10,13 +10,12 @@
 namespace ascend_deepep::npu {
 
 struct CallStream {
-    void* stream;  // aclrtStream
-    bool is_capturing;
-    // Hands over work that issues commands on the stream and returns an ACL error code. It runs once, in the order of
-    // the calls, possibly on another thread and later; `name` is what a profiler shows.
+    void* stream;       // aclrtStream
+    bool is_capturing;  // a graph records it: nothing runs now, everything may run again
+    // Runs `work` in the order of the stream's other work, now or later, on this thread or another; an int that is not
+    // 0 is an ACL error code.
     std::function<void(const char* name, std::function<int()> work)> enqueue;
 };
-
 using StreamSource = std::function<CallStream()>;
 
 }  // namespace ascend_deepep::npu

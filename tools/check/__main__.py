@@ -14,6 +14,7 @@ from pathlib import Path
 from tools.check import functions, layering, orders, text_rules, words
 from tools.check.tree import CPP_SUFFIXES, Finding, Tree
 from tools.header_check import stamp
+from tools.torch_npu_check.run import torch_npu_binding
 
 ROOT = Path(__file__).resolve().parents[2]
 Rule = Callable[[Tree], Iterator[Finding]]
@@ -41,6 +42,7 @@ RULES: tuple[Rule, ...] = (
     layering.oracle_imports,
     orders.orders,
     header_stamp,
+    torch_npu_binding,
 )
 
 

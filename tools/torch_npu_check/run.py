@@ -90,5 +90,7 @@ def torch_npu_binding(tree: Tree, go: Callable[[Path], Outcome] = run) -> Iterat
     """As a rule of tools/check. What could not be compared is a finding too: nothing was shown to be right."""
     try:
         yield from go(tree.root).findings
-    except (WheelError, acl_table.TableError) as problem:
+    except WheelError as problem:
         yield Finding(PIN.as_posix(), 1, RULE, str(problem))
+    except acl_table.TableError as problem:
+        yield Finding(acl_table.TABLE.as_posix(), 1, RULE, str(problem))
