@@ -41,7 +41,7 @@ _HOME = {
     "PeerLost": "errors",
     "WaitTimeout": "errors",
 }
-_MODULES = frozenset({"cli", "communicator", "config", "demo", "errors", "ops", "reference", "testing"})
+_MODULES = frozenset({"cli", "communicator", "config", "demo", "errors", "integrations", "ops", "reference", "testing"})
 
 __all__ = [
     "ArgumentError",

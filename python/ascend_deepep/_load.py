@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads the torch operators, once a process: `load_ops()`.
 
-Purpose: definitions and CPU kernels are separate libraries, and a second definition of an operator aborts the
-interpreter, so nothing is loaded before it is known who owns the names. Also tells torch.compile what the operators
+Purpose: definitions, CPU kernels and NPU kernels are separate libraries, and a second definition of an operator aborts
+the interpreter, so nothing is loaded before it is known who owns the names. Also tells torch.compile what the operators
 are: their symbolic shapes, and that calls are never dropped, merged or reordered. Layer: python.
 """
 
@@ -15,6 +15,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ascend_deepep._target import load_npu_library
 
 if TYPE_CHECKING:
     import torch
@@ -45,6 +47,7 @@ def load_ops() -> None:
         if not _has_kernels_of(directory / _CPU_KERNELS):
             _load_library(directory / _CPU_KERNELS)
         _check_abi()
+        load_npu_library(directory)
         _teach_compiler_or_warn()
         _is_loaded = True
 

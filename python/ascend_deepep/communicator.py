@@ -11,21 +11,19 @@ import operator
 import os
 import pickle
 import secrets
-from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import torch.distributed as dist
 
-from ascend_deepep import _runtime
+from ascend_deepep import _runtime, _target
+from ascend_deepep._group import AllGather, hccl_name, members
 from ascend_deepep._load import load_ops
 from ascend_deepep.config import Settings, settings
 from ascend_deepep.errors import ArgumentError, DeepEPError, Mismatch
 
 if TYPE_CHECKING:
     from ascend_deepep._runtime import CountersDict
-
-AllGather = Callable[[bytes], list[bytes]]
 
 
 class _Proposal(TypedDict):
@@ -51,7 +49,8 @@ class Communicator:
         num_cores: cores of a kernel; None takes the target's own number.
         timeout_ms: longest time an operation waits for its peers; None takes ASCEND_DEEPEP_TIMEOUT_MS or
             `config.DEFAULT_TIMEOUT_MS`.
-        name: what the operators take as `group_ep`; None lets the ranks agree on one.
+        name: what the operators take as `group_ep`; None takes the name of the group's HCCL communicator, by which
+            callers of torch_npu know the group, and where it has none lets the ranks agree on one.
 
     The sizes are maxima: smaller calls may follow each other in any order. All ranks pass the same.
     Creation is collective over the group. Errors: `ArgumentError` on a rank with an illegal argument and `Mismatch` on
@@ -75,7 +74,7 @@ class Communicator:
     ) -> None:
         self._pid = os.getpid()
         self._closed = True
-        rank, num_ranks, all_gather = _members(group)
+        rank, num_ranks, all_gather = members(group)
         sizes = {
             "max_tokens": max_tokens,
             "hidden": hidden,
@@ -93,7 +92,9 @@ class Communicator:
                 "num_cores": _optional("num_cores", env.num_cores if num_cores is None else num_cores),
                 "timeout_ms": _optional("timeout_ms", env.timeout_ms if timeout_ms is None else timeout_ms),
                 "queue_depth": env.queue_depth or 0,
+                **_target.native_options(env.target),
             }
+            name = hccl_name(group, rank) if name is None else name
         except ArgumentError as problem:
             error = problem
         name = _agree(all_gather, rank, name, error)
@@ -145,7 +146,7 @@ class Communicator:
     @property
     def target(self) -> str:
         """What runs the kernels: "twin" or "ascend950"."""
-        return _runtime.target()
+        return _target.of(self._native)
 
     @property
     def layout(self) -> str:
@@ -173,6 +174,15 @@ class Communicator:
         if self.closed:
             raise ArgumentError(f"communicator {self._name!r} is closed; make a new one", rank=self._rank)
         self._native.check()
+
+    def synchronize(self) -> None:
+        """Wait until the operations enqueued so far have ended, then `check()`.
+
+        On the twin a call ends before it returns. On an NPU it only enqueues, and what went wrong shows at the next
+        call, in `check()` or here.
+        """
+        self.check()
+        _target.synchronize(self._native)
 
     def progress(self) -> list[str]:
         """The stage each core is in, or was in last, by core number. From any thread, while a call runs too."""
@@ -222,22 +232,6 @@ class Communicator:
                 "must make its own",
                 rank=self._rank,
             )
-
-
-def _members(group: dist.ProcessGroup | None) -> tuple[int, int, AllGather]:
-    if group is None:
-        return 0, 1, lambda payload: [payload]
-    rank = dist.get_rank(group)
-    if rank < 0:
-        raise ArgumentError("this process is not in the process group that it passes as `group`")
-    num_ranks = dist.get_world_size(group)
-
-    def all_gather(payload: bytes) -> list[bytes]:
-        gathered: list[Any] = [None] * num_ranks
-        dist.all_gather_object(gathered, payload, group=group)
-        return gathered
-
-    return rank, num_ranks, all_gather
 
 
 def _agree(all_gather: AllGather, rank: int, name: str | None, error: ArgumentError | None) -> str:

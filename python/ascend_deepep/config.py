@@ -20,6 +20,7 @@ PREFIX = "ASCEND_DEEPEP_"
 
 ENGINES = ("mte", "urma")
 POLICIES = ("fast", "sim")
+TARGETS = ("auto", "twin", "ascend950")
 DEFAULT_TIMEOUT_MS = 30_000
 
 
@@ -53,6 +54,9 @@ _TABLE = (
      "Communicator"),
     ("QUEUE_DEPTH", "a power of two, from 4", "the runtime's own number",
      "Work queue entries of each send queue.", "Communicator"),
+    ("TARGET", _names(TARGETS), _names(TARGETS[:1]),
+     "What runs the kernels. `auto` is the NPU where the package was built for it and torch_npu can be imported, else "
+     "the twin; `twin` leaves the NPU library unloaded.", "Communicator"),
     ("TWIN_POLICY", _names(POLICIES), _names(POLICIES[:1]),
      "Kernels of the twin: `fast` copies at once, `sim` lets copies complete only where the program waits for them.",
      "runtime"),
@@ -84,6 +88,7 @@ class Settings:
     combine_engine: str = ENGINES[0]
     queue_depth: int | None = None
     policy: str = POLICIES[0]
+    target: str = TARGETS[0]
 
 
 def settings(environ: Mapping[str, str] | None = None) -> Settings:
@@ -98,6 +103,7 @@ def settings(environ: Mapping[str, str] | None = None) -> Settings:
         combine_engine=_choice(env, "COMBINE_ENGINE", ENGINES, default.combine_engine),
         queue_depth=_integer(env, "QUEUE_DEPTH", 4, lambda depth: depth & (depth - 1) == 0),
         policy=_choice(env, "TWIN_POLICY", POLICIES, default.policy),
+        target=_choice(env, "TARGET", TARGETS, default.target),
     )
 
 

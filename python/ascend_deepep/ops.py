@@ -8,14 +8,16 @@ take the same, and a `Communicator` where the operators take its name.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import torch
 from torch import Tensor
 
 from ascend_deepep._load import load_ops
 from ascend_deepep.communicator import Communicator
+from ascend_deepep.errors import ArgumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # of the checker: this package does not need it to run
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 load_ops()
 
 _INT32 = torch.iinfo(torch.int32)
+_REFUSED = torch.zeros(1, dtype=torch.float64)  # of a dtype that no argument of the operators takes, and not empty
 
 
 class DispatchOutput(NamedTuple):
@@ -129,10 +132,9 @@ def dispatch_v2(
 
     Every rank of the communicator makes the call. Errors: see `ascend_deepep.errors`.
     """
-    name, world, rank, experts, batch = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs)
-    ids = _ids(expert_ids)
-    given = _given(options)
-    return DispatchOutput(*torch.ops.npu.dispatch_v2(x, ids, name, world, rank, experts, global_bs=batch, **given))
+    place = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs)
+    tensors = {"x": x, "expert_ids": expert_ids}
+    return DispatchOutput(*_call(torch.ops.npu.dispatch_v2, tensors, place, _given(options)))
 
 
 def combine_v2(
@@ -161,42 +163,74 @@ def combine_v2(
     Returns (tokens, hidden) of `expand_x`'s dtype: the sum in float32, column ascending, multiply then add, rounded
     once to nearest even. Tokens that chose nobody are zeros.
     """
-    name, world, rank, experts, batch = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs)
-    result: Tensor = torch.ops.npu.combine_v2(
-        expand_x,
-        _ids(expert_ids),
-        assist_info_for_combine,
-        ep_send_counts,
-        expert_scales,
-        name,
-        world,
-        rank,
-        experts,
-        global_bs=batch,
-        **_given(options),
-    )
+    place = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs)
+    tensors = {
+        "expand_x": expand_x,
+        "expert_ids": expert_ids,
+        "assist_info_for_combine": assist_info_for_combine,
+        "ep_send_counts": ep_send_counts,
+        "expert_scales": expert_scales,
+    }
+    result: Tensor = _call(torch.ops.npu.combine_v2, tensors, place, _given(options))
     return result
+
+
+class _Place(NamedTuple):
+    """Where a call belongs: communicator, ranks, rank, experts, global batch."""
+
+    name: str
+    world: int
+    rank: int
+    experts: int
+    global_bs: int
+
+
+def _call(operator: Any, tensors: Mapping[str, object], place: _Place, options: Mapping[str, object]) -> Any:
+    """Call the operator. What is no tensor where one must be is refused by it too, so that the other ranks hear of it.
+
+    torch itself turns such an argument away before the operator sees it, and the other ranks would wait for this one.
+    """
+    wrong = [name for name, value in tensors.items() if not isinstance(value, Tensor)]
+    values = [_ids(value) if name == "expert_ids" else value for name, value in tensors.items()]
+    if not wrong:
+        return operator(*values, *place[:-1], global_bs=place.global_bs, **options)
+    refused = [value if isinstance(value, Tensor) else _REFUSED for value in values]
+    try:
+        operator(*refused, *place[:-1], global_bs=place.global_bs, **options)
+    except ArgumentError as refusal:
+        kinds = ", ".join(f"{name} = {reprlib.repr(tensors[name])} is no tensor" for name in wrong)
+        raise ArgumentError(
+            f"{operator.__name__}, rank {place.rank}: {kinds}; pass a torch.Tensor",
+            rank=place.rank,
+            root=place.rank,
+            operation=operator.__name__,
+        ) from refusal
+    raise AssertionError(f"{operator.__name__} took a tensor of {_REFUSED.dtype} for {wrong[0]}")
 
 
 def _place(
     group_ep: Communicator | str, world: int | None, rank: int | None, experts: int | None, global_bs: int | None
-) -> tuple[str, int, int, int, int]:
-    """Name, ranks, rank, experts and global batch for the operator. Values given are passed on, right or wrong."""
+) -> _Place:
+    """The place of a call. Values given are passed on, right or wrong."""
     if isinstance(group_ep, Communicator):
         group_ep.check()
         world = group_ep.num_ranks if world is None else world
         if global_bs is None:
             global_bs = group_ep.max_tokens * group_ep.num_ranks
-        return (
+        return _Place(
             group_ep.name,
             world,
             group_ep.rank if rank is None else rank,
             group_ep.num_experts if experts is None else experts,
             global_bs,
         )
+    if not isinstance(group_ep, str):
+        raise ArgumentError(
+            f"group_ep = {group_ep!r} is a {type(group_ep).__name__}: pass a Communicator, or its name as a string"
+        )
     if world is None or rank is None or experts is None:
         raise TypeError("ep_world_size, ep_rank_id and moe_expert_num are needed where group_ep is a name")
-    return group_ep, world, rank, experts, global_bs or 0
+    return _Place(group_ep, world, rank, experts, global_bs or 0)
 
 
 def _given(options: Mapping[str, object]) -> dict[str, object]:
@@ -204,8 +238,8 @@ def _given(options: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _ids(expert_ids: Tensor) -> Tensor:
+def _ids(expert_ids: object) -> object:
     """int64 ids as int32. Those beyond 32 bits become the nearest int32, which no communicator has as an expert."""
-    if expert_ids.dtype != torch.int64:
+    if not isinstance(expert_ids, Tensor) or expert_ids.dtype != torch.int64:
         return expert_ids
     return expert_ids.clamp(_INT32.min, _INT32.max).to(torch.int32)

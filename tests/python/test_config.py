@@ -24,8 +24,9 @@ def test_defaults() -> None:
 
 def test_values_are_read() -> None:
     env = {"TIMEOUT_MS": "5", "WINDOW_BYTES": "4096", "NUM_CORES": "13", "COMBINE_ENGINE": "urma", "QUEUE_DEPTH": "8"}
+    env["TARGET"] = "twin"
     got = config.settings({f"ASCEND_DEEPEP_{name}": value for name, value in env.items()})
-    assert got == config.Settings(5, 4096, 13, "urma", 8, "fast")
+    assert got == config.Settings(5, 4096, 13, "urma", 8, "fast", "twin")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,7 @@ def test_values_are_read() -> None:
         ("QUEUE_DEPTH", "6"),
         ("COMBINE_ENGINE", "fast"),
         ("TWIN_POLICY", "slow"),
+        ("TARGET", "gpu"),
     ],
 )
 def test_illegal_values_are_named(name: str, value: str) -> None:
