@@ -55,6 +55,11 @@ def targets() -> list[str]:
     return [TWIN] if registered is None else list(registered())
 
 
+def missing() -> str:
+    """Why the NPU is not among the targets; empty where it is."""
+    return "" if NPU in targets() else _missing
+
+
 def choose(wish: str) -> str:
     """The target for a wish of the configuration: `auto` takes the NPU where there is one."""
     have = targets()

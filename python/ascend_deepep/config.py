@@ -95,6 +95,7 @@ def settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the environment. A value that is not legal is an ArgumentError; an unknown variable warns once."""
     env = os.environ if environ is None else environ
     warn_unknown(env)
+    _check_file(env, "KERNELS")
     default = Settings()
     return Settings(
         timeout_ms=_integer(env, "TIMEOUT_MS", 1) or default.timeout_ms,
@@ -136,6 +137,12 @@ def _integer(
     if value < lowest or not legal(value):
         raise ArgumentError(f"{PREFIX}{name} = {value} is not legal: {_meaning(PREFIX + name)}")
     return value
+
+
+def _check_file(env: Mapping[str, str], name: str) -> None:
+    text = env.get(PREFIX + name)
+    if text is not None and not os.path.isfile(text):
+        raise ArgumentError(f"{PREFIX}{name} = {text!r} is no file: {_meaning(PREFIX + name)}")
 
 
 def _choice(env: Mapping[str, str], name: str, choices: tuple[str, ...], default: str) -> str:

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Sequence
+from importlib import metadata
+from typing import Annotated
 
 import typer
 
@@ -16,7 +20,6 @@ from ascend_deepep.errors import DeepEPError
 from ascend_deepep.testing import RankErrors
 
 app = typer.Typer(
-    help="MoE expert-parallel dispatch and combine for Ascend 950, run by the kernels themselves on the host twin.",
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -26,9 +29,37 @@ app.command()(demo)
 app.command()(doctor)
 
 
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"ascend-deepep {metadata.version('ascend-deepep')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """MoE expert-parallel dispatch and combine for Ascend 950, run by the kernels themselves on the host twin."""
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    """Run the command line and return its exit code; 2 also where its output cannot be written."""
+    try:
+        code = _run(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EPIPE, errno.EIO):
+            raise
+        # Python would try once more at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"standard output cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
+    return code
+
+
+def _run(words: list[str]) -> int:
     as_json = "--json" in words
     try:
         if not words:

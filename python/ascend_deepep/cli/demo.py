@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,16 +13,15 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ascend_deepep.config import ENGINES, PREFIX, settings
+from ascend_deepep.cli.environment import ENGINE_VARIABLE, check_environment
+from ascend_deepep.config import ENGINES
 from ascend_deepep.demo.options import DTYPES, PAYLOADS, ROUTINGS, Options, UsageError, check_range
-from ascend_deepep.errors import ArgumentError
 
 _DEFAULT_RANKS = 8
 _DEFAULT_TOKENS = 32
 _DEFAULT_HIDDEN = 7168
 _VARY_HIDDEN = 256  # many small rounds
 _FAULT_TIMEOUT_MS = 3000
-_ENGINE_VARIABLE = f"{PREFIX}COMBINE_ENGINE"
 _WITH_SWEEP = ("sweep", "cases", "as_json")
 
 
@@ -47,7 +45,7 @@ def demo(
         str | None,
         typer.Option(
             metavar="|".join(ENGINES),
-            help=f"How combine brings rows back. (default: {_ENGINE_VARIABLE}, else {ENGINES[0]})",
+            help=f"How combine brings rows back. (default: {ENGINE_VARIABLE}, else {ENGINES[0]})",
         ),
     ] = None,
     payload: Annotated[
@@ -70,6 +68,7 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
 ) -> int:
     """Run a mixture-of-experts layer over N ranks and compare every bit with the oracle."""
+    env = check_environment(combine_engine and _one_of("--combine-engine", combine_engine, ENGINES))
     if sweep:
         _refuse_beside_sweep(context)
         return _sweep(cases, as_json)
@@ -84,7 +83,7 @@ def demo(
         iters=iters,
         dtype=_one_of("--dtype", dtype, DTYPES),
         routing=_one_of("--routing", routing, ROUTINGS),
-        combine_engine=_engine(combine_engine),
+        combine_engine=env.combine_engine,
         payload=_one_of("--payload", payload, PAYLOADS),
         seed=seed,
         vary=vary,
@@ -173,17 +172,6 @@ def _refuse_beside_sweep(context: typer.Context) -> None:
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name not in _WITH_SWEEP and source is not None and source.name == "COMMANDLINE":
             raise UsageError(f"{parameter.opts[0]} does not go with --sweep, whose cases have values of their own")
-
-
-def _engine(name: str | None) -> str:
-    """The option, else what the environment says, else the default."""
-    if name is not None:
-        return _one_of("--combine-engine", name, ENGINES)
-    environ = {key: value for key, value in os.environ.items() if key == _ENGINE_VARIABLE}
-    try:
-        return settings(environ).combine_engine
-    except ArgumentError as error:
-        raise UsageError(str(error), type(error).__name__) from None
 
 
 def _kill(text: str | None) -> tuple[int, int] | None:

@@ -1,94 +1,107 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ascend-deepep doctor`: what is installed, what the target can, and whether two ranks understand each other.
+"""`ascend-deepep doctor`: what is installed, what an NPU run lacks, and whether two ranks understand each other.
 
-Layer: Python.
+Layer: Python. This process imports no torch: whatever an import does to a process, it does to a child.
 """
 
 from __future__ import annotations
 
 import json
-import platform
+import os
 import sys
-from importlib import metadata
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-#: Layers that people ask for: ranks, tokens, hidden, top-k, experts.
-_SHAPES = {
-    "decode, 4 ranks": (4, 128, 7168, 8, 256),
-    "decode, 8 ranks": (8, 128, 7168, 8, 256),
-    "prefill, 8 ranks": (8, 4096, 7168, 8, 256),
-    "decode, 64 ranks": (64, 128, 7168, 8, 256),
-}
+from ascend_deepep.cli.environment import check_environment
+from ascend_deepep.cli.machine import AUTOLOAD, Finding, findings
+from ascend_deepep.cli.probe import Answer, ask
+from ascend_deepep.demo.options import UsageError
+
+_SELF_TEST_SECONDS = 300.0
+_DEFAULT_IMPORT_SECONDS = 120.0  # torch and torch_npu from a cold disk
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False) -> int:
-    """Show versions, target, limits and window sizes, and test two ranks against the oracle."""
-    findings = _findings()
-    findings["self_test"] = _self_test()
-    if as_json:
-        print(json.dumps(findings))
+def doctor(
+    import_seconds: Annotated[
+        float, typer.Option(min=1.0, help="Longest time for importing torch or torch_npu.")
+    ] = _DEFAULT_IMPORT_SECONDS,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
+) -> int:
+    """Show versions, limits, what an NPU run lacks and what that costs; test two ranks against the oracle."""
+    check_environment()
+    torch_npu = ask("torch_npu", import_seconds)
+    package, environ = _package(import_seconds)
+    machine = [*findings(os.environ), _torch_npu(torch_npu), _npu_library(package)]
+    report: dict[str, Any] = {**package.value, "npu": [asdict(finding) for finding in machine]}
+    if package.problem:
+        report["problem"] = package.problem
+        report["self_test"] = {"exact": False, "finding": f"not run: {package.problem}"}
     else:
-        _show(findings, Console())
-    return 0 if findings["self_test"]["exact"] else 1
+        report["self_test"] = _self_test(environ)
+    if as_json:
+        print(json.dumps(report))
+    else:
+        _show(report, machine, Console(width=None if sys.stdout.isatty() else 160))
+    return 0 if report["self_test"]["exact"] and not package.problem else 1
 
 
-def _findings() -> dict[str, Any]:
-    import torch
-
-    from ascend_deepep import _runtime, config
-    from ascend_deepep._load import load_ops
-
-    load_ops()
-    limits = _runtime.limits()
-    settings = config.settings()
-    versions = {name: metadata.version(name) for name in ("ascend-deepep", "numpy", "rich", "typer")}
-    return {
-        "versions": {"python": platform.python_version(), "torch": torch.__version__, **versions},
-        "platform": f"{platform.system()} {platform.machine()}",
-        "target": _runtime.target(),
-        "policy": settings.policy,
-        "layout_abi": _runtime.LAYOUT_ABI,
-        "limits": limits,
-        "min_cores": limits["min_cores"],
-        "default_cores": _runtime.default_cores(),
-        "timeout_ms": settings.timeout_ms,
-        "window_bytes": {name: _runtime.required_window_bytes(*shape) for name, shape in _SHAPES.items()},
-        "faults": _runtime.fault_names(),
-        "communicators": _runtime.communicator_names(),
-    }
+def _package(seconds: float) -> tuple[Answer, dict[str, str]]:
+    """What the package says of itself. Where only torch_npu keeps torch from being imported, that is said too."""
+    environ = dict(os.environ)
+    answer = ask("package", seconds)
+    if answer.kind == "ArgumentError":
+        raise UsageError(answer.problem.removeprefix("ArgumentError: "), answer.kind)
+    if not answer.problem or environ.get(AUTOLOAD) == "0":
+        return answer, environ
+    without = {**environ, AUTOLOAD: "0"}
+    second = ask("package", seconds, without)
+    if second.problem:
+        return answer, environ
+    second.problem = (
+        f"`import torch` fails as it imports torch_npu ({answer.problem}); set {AUTOLOAD}=0 to run the twin"
+    )
+    return second, without
 
 
-def _self_test() -> dict[str, Any]:
-    """Two ranks, both engines and dtypes, against the oracle."""
-    from ascend_deepep.demo.options import Options
-    from ascend_deepep.demo.report import last_line
-    from ascend_deepep.demo.runner import run_demo
-    from ascend_deepep.testing import Pool
-
-    with Pool() as pool:
-        for dtype, engine in (("bf16", "mte"), ("fp16", "urma")):
-            options = Options((5, 3), 1024, 4, 16, dtype=dtype, combine_engine=engine, payload="index", iters=3)
-            result = run_demo(options, pool, timeout=60.0)
-            if not result.exact:
-                return {"exact": False, "finding": last_line(result)}
-    return {"exact": True, "finding": "two ranks, bf16 by mte and fp16 by urma, equal the oracle"}
+def _torch_npu(answer: Answer) -> Finding:
+    told = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in answer.value.items())
+    if not answer.problem:
+        return Finding("torch_npu", told)
+    said = f"after {told}: {answer.problem}" if told else answer.problem
+    return Finding("torch_npu", problem=said, costs="no NPU tensors, hence no NPU run; the twin works")
 
 
-def _show(findings: dict[str, Any], console: Console) -> None:
+def _npu_library(answer: Answer) -> Finding:
+    problem = str(answer.value.get("npu_library", answer.problem))
+    costs = "no target ascend950; calls on CPU tensors run on the twin"
+    return Finding("NPU library", problem=problem, costs=costs) if problem else Finding("NPU library", "loaded")
+
+
+def _self_test(environ: dict[str, str]) -> dict[str, Any]:
+    answer = ask("self_test", _SELF_TEST_SECONDS, environ)
+    if answer.kind == "ArgumentError":
+        raise UsageError(answer.problem.removeprefix("ArgumentError: "), answer.kind)
+    if answer.problem:
+        return {"exact": False, "finding": answer.problem}
+    return answer.value
+
+
+def _show(report: dict[str, Any], machine: list[Finding], console: Console) -> None:
     table = Table(show_header=False, box=None)
-    for key, value in findings.items():
-        if key in ("self_test", "window_bytes"):
+    for key, value in report.items():
+        if key in ("self_test", "window_bytes", "npu", "npu_library"):
             continue
         text = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
         text = ", ".join(value) if isinstance(value, list) else text
         table.add_row(key.replace("_", " "), str(text))
-    for name, size in findings["window_bytes"].items():
+    for name, size in report.get("window_bytes", {}).items():
         table.add_row(f"window, {name}", f"{size / 2**20:.1f} MiB a rank")
-    console.print(table)
-    test = findings["self_test"]
+    for finding in machine:
+        table.add_row(finding.name, finding.line())
+    console.print(table, highlight=False, markup=False)
+    test = report["self_test"]
     console.print(f"self-test: {'EXACT' if test['exact'] else 'FAILED'}, {test['finding']}", highlight=False)
-    sys.stdout.flush()
