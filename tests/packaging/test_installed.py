@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -72,6 +73,13 @@ def new_environment(path: Path) -> Path:
     return python
 
 
+def version() -> str:
+    """The version, where it stands."""
+    found = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder with the wheel and the source distribution of this checkout."""
@@ -94,6 +102,7 @@ def test_metadata_names_no_torch(distributions: Path) -> None:
     libraries = {Path(name).name for name in names if name.endswith(".so")}
     expected = {"runtime", "kernels_fast", "kernels_sim", "ops", "ops_cpu"}
     assert {f"libascend_deepep_{name}.so" for name in expected} < libraries
+    assert re.search(rf"^Version: {re.escape(version())}$", metadata, re.MULTILINE)
     assert all(name.startswith(("ascend_deepep/", "ascend_deepep-")) for name in names)
 
 
@@ -106,6 +115,8 @@ def test_the_wheel_works_outside_the_checkout(distributions: Path, tmp_path: Pat
     assert run([command, "doctor"], cwd=tmp_path).strip()
     last = run([command, *DEMO], cwd=tmp_path).strip().splitlines()[-1]
     assert json.loads(last)["exact"] is True
+    assert run([command, "--version"], cwd=tmp_path) == f"ascend-deepep {version()}\n"
+    run([python, "-c", "import ascend_deepep.integrations.torch_npu"], cwd=tmp_path)
     run([python, ROOT / "tools/build/cpu_torch.py"], cwd=tmp_path)
 
 
@@ -114,6 +125,23 @@ def test_the_source_distribution_builds_under_isolation(distributions: Path, tmp
     run([python, "-m", "pip", "install", "-q", only(distributions, "*.tar.gz")], cwd=tmp_path)
     assert run([python.parent / "ascend-deepep", "doctor"], cwd=tmp_path).strip()
     run([python, ROOT / "tools/build/cpu_torch.py"], cwd=tmp_path)
+
+
+def test_an_editable_installation_follows_its_sources(distributions: Path, tmp_path: Path) -> None:
+    """From the unpacked source distribution: what pip writes must not get into this checkout."""
+    with tarfile.open(only(distributions, "*.tar.gz")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    source = only(tmp_path, "ascend_deepep-*")
+    python = new_environment(tmp_path / "env")
+    run([python, "-m", "pip", "install", "-q", "-e", source], cwd=tmp_path)
+    show = [python, "-c", "import ascend_deepep.errors as it; print(it.__file__, getattr(it, 'EDITED', 0))"]
+    module = source / "python/ascend_deepep/errors.py"
+    assert run(show, cwd=tmp_path).split() == [str(module), "0"]
+    module.write_text(module.read_text() + "\nEDITED = 1\n")
+    assert run(show, cwd=tmp_path).split() == [str(module), "1"]
+    last = run([python.parent / "ascend-deepep", *DEMO], cwd=tmp_path).strip().splitlines()[-1]
+    assert json.loads(last)["exact"] is True
+    assert run([python.parent / "ascend-deepep", "doctor"], cwd=tmp_path).strip()
 
 
 def test_without_torch_the_build_says_what_to_do(distributions: Path, tmp_path: Path) -> None:

@@ -16,8 +16,14 @@ from pathlib import Path
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 _NO_RUN = "no NPU run; the twin works"
 _VERSION = re.compile(r"^\s*version\s*=\s*\[?([\w.+-]+)", re.IGNORECASE | re.MULTILINE)
-_VERSION_FILES = ("version.cfg", "version.info", "compiler/version.info", "*-linux/ascend_toolkit_install.info")
-_BISHENG = ("bin/bisheng", "compiler/ccec_compiler/bin/bisheng", "tools/bisheng_compiler/bin/bisheng")
+_VERSION_FILES = (
+    "compiler/version.info",
+    "share/info/compiler/version.info",
+    "version.cfg",
+    "version.info",
+    "*-linux/ascend_toolkit_install.info",
+)
+_BISHENG = ("bin/bisheng", "*-linux/ccec_compiler/bin/bisheng", "compiler/ccec_compiler/bin/bisheng")
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ def _cann_version(home: Path) -> str:
 
 def _bisheng(environ: Mapping[str, str]) -> Finding:
     home = environ.get("ASCEND_HOME_PATH")
-    places = [Path(home) / place for place in _BISHENG] if home else []
+    places = [file for pattern in _BISHENG for file in sorted(Path(home).glob(pattern))] if home else []
     found = shutil.which("bisheng", path=environ.get("PATH", "")) or next(
         (str(place) for place in places if place.is_file()), None
     )
