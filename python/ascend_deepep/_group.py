@@ -35,14 +35,14 @@ def hccl_name(group: dist.ProcessGroup | None, rank: int) -> str | None:
 
     HCCL makes the communicator when it is asked for the name, so all ranks of the group ask.
     """
-    for device in getattr(group, "_device_types", ()):
-        name_of = getattr(group._get_backend(device), "get_hccl_comm_name", None)  # type: ignore[union-attr]
-        if name_of is None:
-            continue
-        try:
-            return str(name_of(rank))
-        except RuntimeError as error:
-            raise ArgumentError(
-                f"group: its HCCL backend has no communicator name for rank {rank} ({error}); pass name= instead"
-            ) from error
+    try:
+        for device in getattr(group, "_device_types", ()):
+            backend = group._get_backend(device)  # type: ignore[union-attr]
+            if hasattr(backend, "get_hccl_comm_name"):
+                return str(backend.get_hccl_comm_name(rank))
+    except Exception as error:  # whatever it is, the other ranks must hear of it
+        raise ArgumentError(
+            f"group: its HCCL backend has no communicator name for rank {rank} ({type(error).__name__}: {error}); "
+            "pass name= instead"
+        ) from error
     return None

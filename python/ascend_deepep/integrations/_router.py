@@ -54,7 +54,7 @@ class _Router:
                 warnings.warn(
                     f"{module.__name__}.{function} was replaced by somebody else after install() and stays as it is",
                     RuntimeWarning,
-                    stacklevel=5,
+                    stacklevel=4,
                 )
             elif original is _ABSENT:
                 delattr(module, function)

@@ -100,6 +100,7 @@ MC2_SETS: dict[str, dict[str, Any]] = {
     "capacity without mask": {"capacity": 8},
     "capacity, counts": {"capacity": 8, "expert_token_nums_type": 1},
     "fullmesh_v2": {"comm_alg": "fullmesh_v2"},
+    "no shared expert, no special ones": {"more": {"shared_expert_num": 0, "zero_expert_num": 0, "elastic_info": None}},
 }
 
 
@@ -266,6 +267,7 @@ def test_groups_side_by_side(npu_ranks: Pool) -> None:
     npu_ranks.run(_groups, 2)
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("has_functions", [True, False])
 def test_undo_restores_the_module(has_functions: bool) -> None:
     module = stand_in.make(has_functions=has_functions)
@@ -278,6 +280,7 @@ def test_undo_restores_the_module(has_functions: bool) -> None:
     assert vars(module) == before
 
 
+@pytest.mark.fast
 def test_unknown_group_without_a_function_of_torch_npu() -> None:
     module = stand_in.make(has_functions=False)
     x, ids, _ = inputs(0, 2)
@@ -288,6 +291,7 @@ def test_unknown_group_without_a_function_of_torch_npu() -> None:
         module.npu_moe_distribute_dispatch_v2(x, ids, "other", 1, 0, EXPERTS)
 
 
+@pytest.mark.fast
 def test_a_patch_over_ours_stays_and_is_told() -> None:
     module = stand_in.make()
     theirs = module.npu_moe_distribute_combine_v2
@@ -306,6 +310,7 @@ def test_a_patch_over_ours_stays_and_is_told() -> None:
     assert patch(x, ids, "alone", 1, 0, EXPERTS) == "torch_npu's own npu_moe_distribute_dispatch_v2"
 
 
+@pytest.mark.fast
 def test_without_torch_npu_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch_npu", None)
     with pytest.raises(ImportError, match="pass module="):
@@ -315,6 +320,7 @@ def test_without_torch_npu_the_error_says_what_to_do(monkeypatch: pytest.MonkeyP
 # --- masks: only what cannot change a result is left out
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("mask", "more"),
     [
@@ -333,6 +339,7 @@ def test_full_masks_change_nothing(mask: Tensor, more: dict[str, int]) -> None:
     assert torch.equal(masked[0], plain[0]) and torch.equal(masked[4], plain[4])
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("mask", "more", "kind"),
     [

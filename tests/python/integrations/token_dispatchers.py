@@ -45,6 +45,8 @@ class Mc2Dispatcher:
     comm_alg: str = ""
     quant_mode: int = 0
     comm_quant_mode: int = 0
+    #: Arguments of both operators that other callers pass.
+    more: dict[str, Any] = field(default_factory=dict)
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,6 +67,7 @@ class Mc2Dispatcher:
             "ep_world_size": dist.get_world_size(self.group),
             "ep_rank_id": dist.get_rank(self.group),
             "comm_alg": self.comm_alg,
+            **self.more,
         }
         if self._global_bs == 0:
             keywords["x_active_mask"] = mask
