@@ -12,9 +12,10 @@
 namespace ascend_deepep::op_host {
 namespace {
 
-// Shares of the 216 KiB of UB a kernel has.
+// Shares of the kKernelUbBytes of UB a kernel has.
 constexpr uint64_t kRouteCounterBytes = 128 * 1024;  // route: one counter per thread, expert and rank
 constexpr uint64_t kReduceBytes = 150 * 1024;        // reduce: one piece of each column's row, and the sum
+static_assert(kRouteCounterBytes < kKernelUbBytes && kReduceBytes < kKernelUbBytes);
 constexpr uint32_t kMaxRouteWidth = 1024;
 constexpr uint32_t kCollectBatch = 4;  // token copies of a work item: few enough to share out evenly
 constexpr uint32_t kSimtWidth = 64;    // two warps: a thread of the twin is a call, and each has a few packs to sum

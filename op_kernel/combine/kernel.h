@@ -15,10 +15,8 @@ __aicore__ inline void close_combine(CoreContext& ctx, const CombineTiling& tili
     close_operation(ctx, refusal, abort_word, 0);
 }
 
-__aicore__ inline void run_combine(GM_ADDR tiling_address) {
-    AscendC::TPipe pipe;
-    CombineTiling tiling;
-    load_struct(&tiling, tiling_address);
+// `tiling` may come with addresses of its own: an operator package gets its tensors as arguments of the entry.
+__aicore__ inline void run_combine(AscendC::TPipe& pipe, const CombineTiling& tiling) {
     CoreContext ctx;
     enter_operation(ctx, tiling.common, OperationKind::kCombine, &pipe);
     if (!ctx.has_failed && index_in(ctx, tiling.control) < tiling.control.count) control(ctx, tiling);
@@ -37,6 +35,13 @@ __aicore__ inline void run_combine(GM_ADDR tiling_address) {
     }
     if (arrive(ctx)) close_combine(ctx, tiling);
     AscendC::PipeBarrier<PIPE_ALL>();
+}
+
+__aicore__ inline void run_combine(GM_ADDR tiling_address) {
+    AscendC::TPipe pipe;
+    CombineTiling tiling;
+    load_struct(&tiling, tiling_address);
+    run_combine(pipe, tiling);
 }
 
 }  // namespace ascend_deepep::kernel

@@ -25,6 +25,10 @@ constexpr uint32_t kMinCores = 4;         // one per sending role: stage, wqe_bu
 constexpr uint32_t kMaxCores = 72;        // AIV cores of the largest 950 part
 constexpr uint32_t kMaxNameLength = 127;  // bytes of group_ep
 
+// UB that every launch of these kernels asks for, and all that a core may use: 256 KiB less 8 KiB of reserve and the
+// 32 KiB of data cache below which a kernel with SIMT functions does not start.
+constexpr uint32_t kKernelUbBytes = 216 * 1024;
+
 constexpr uint32_t kElementBytes = 2;  // bf16 and fp16, the element types without quantisation
 
 static_assert(kHiddenMultiple * kElementBytes == 32, "a row must be whole 32 B units");

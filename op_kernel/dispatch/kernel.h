@@ -76,10 +76,8 @@ __aicore__ inline void close_dispatch(CoreContext& ctx, const DispatchTiling& ti
     close_operation(ctx, refusal, abort_word, num_rows);
 }
 
-__aicore__ inline void run_dispatch(GM_ADDR tiling_address) {
-    AscendC::TPipe pipe;
-    DispatchTiling tiling;
-    load_struct(&tiling, tiling_address);
+// `tiling` may come with addresses of its own: an operator package gets its tensors as arguments of the entry.
+__aicore__ inline void run_dispatch(AscendC::TPipe& pipe, const DispatchTiling& tiling) {
     CoreContext ctx;
     enter_operation(ctx, tiling.common, OperationKind::kDispatch, &pipe);
     const uint32_t cumsum_index = index_in(ctx, tiling.cumsum);
@@ -100,6 +98,13 @@ __aicore__ inline void run_dispatch(GM_ADDR tiling_address) {
     }
     if (arrive(ctx)) close_dispatch(ctx, tiling);
     AscendC::PipeBarrier<PIPE_ALL>();
+}
+
+__aicore__ inline void run_dispatch(GM_ADDR tiling_address) {
+    AscendC::TPipe pipe;
+    DispatchTiling tiling;
+    load_struct(&tiling, tiling_address);
+    run_dispatch(pipe, tiling);
 }
 
 }  // namespace ascend_deepep::kernel

@@ -29,6 +29,7 @@ MAY_INCLUDE = {
     "routing": {"contract", "port", "protocol", "routing"},
     "dispatch": {"contract", "port", "protocol", "quant", "routing", "dispatch"},
     "combine": {"contract", "port", "protocol", "quant", "routing", "combine"},
+    "package": {"contract", "port", "protocol", "quant", "routing", "dispatch", "combine"},
     "": {"contract", "port", "protocol", "quant", "routing", "dispatch", "combine"},
 }
 # Host code sees the contract only; the twin's kernel table and AscendC headers stand on the kernels' side.

@@ -27,8 +27,9 @@ class Stamp:
 
 
 def kernel_files(root: Path) -> tuple[str, ...]:
-    """The sources that are checked, each alone: the entry points of op_kernel/."""
-    return tuple(sorted(path.relative_to(root).as_posix() for path in (root / KERNELS).glob("*.cpp")))
+    """The sources that are checked, each alone: the entry points of direct launches and of the operator package."""
+    found = [*(root / KERNELS).glob("*.cpp"), *(root / KERNELS / "package").glob("*.cpp")]
+    return tuple(sorted(path.relative_to(root).as_posix() for path in found))
 
 
 def kernel_hash(root: Path) -> str:

@@ -5,13 +5,15 @@
 
 #include <cstdint>
 
+#include "contract/limits.h"
+
 namespace ascend_deepep::twin {
 
 constexpr uint32_t kUbTotalBytes = 256 * 1024;
 constexpr uint32_t kUbReserveBytes = 8 * 1024;     // VF stack and AscendC's own scratch
 constexpr uint32_t kUbMinDcacheBytes = 32 * 1024;  // below this a kernel with SIMT functions does not launch
 constexpr uint32_t kUbMaxDynamicBytes = kUbTotalBytes - kUbReserveBytes - kUbMinDcacheBytes;
-static_assert(kUbMaxDynamicBytes == 216 * 1024, "216 KB is what a SIMT kernel may use");
+static_assert(kUbMaxDynamicBytes == kKernelUbBytes, "the twin gives a kernel what a launch asks for");
 
 constexpr uint32_t kUbBlockBytes = 32;     // unit of MTE and vector addresses
 constexpr uint32_t kMaxUbBuffers = 64;     // per TPipe
