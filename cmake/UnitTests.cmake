@@ -2,6 +2,7 @@
 # Purpose: one test program per directory of tests/cpp (its *_test.cpp and helpers), run by ctest.
 # Layer: build. The programs link the runtime and may open the kernel modules beside it. A directory with kernel code of
 # its own (it includes the AscendC subset) is compiled for the Fast policy as <dir> and for Sim as <dir>_sim.
+# tests/cpp/cann runs op_host/cann/, which comes in with it, on the stand-in of CANN's headers.
 
 set(ASCEND_DEEPEP_TEST_BOTH_POLICIES twin)
 set(ASCEND_DEEPEP_TEST_TIMEOUT 300)
@@ -15,6 +16,12 @@ function(ascend_deepep_add_test_program name directory policy)
     target_compile_definitions(${name}_test PRIVATE ASCEND_DEEPEP_TWIN_POLICY=${policy}
                                                     ASCEND_DEEPEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     target_link_libraries(${name}_test PRIVATE ascend_deepep_runtime Threads::Threads)
+    if(name STREQUAL "cann")
+        file(GLOB package_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/op_host/cann/*.cpp")
+        target_sources(${name}_test PRIVATE ${package_sources})
+        target_include_directories(${name}_test PRIVATE "${PROJECT_SOURCE_DIR}/tools/cann_headers")
+        target_link_libraries(${name}_test PRIVATE ${CMAKE_DL_LIBS})
+    endif()
     add_dependencies(${name}_test ascend_deepep_kernels_fast ascend_deepep_kernels_sim)
     # Compile time of a test outweighs its run time; g++ 12 at -O3 also sees frees in std::vector that are not there.
     target_compile_options(${name}_test PRIVATE -O1)

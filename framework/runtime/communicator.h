@@ -13,6 +13,7 @@
 #include "contract/tiling_data.h"
 #include "op_host/calls.h"
 #include "op_host/status.h"
+#include "op_host/tiling.h"
 
 namespace ascend_deepep {
 
@@ -88,6 +89,8 @@ class Communicator {
     virtual int32_t device_index() const { return -1; }
     virtual const CommunicatorOptions& options() const = 0;
     virtual uint64_t window_bytes() const = 0;
+    // What the tiling data of this communicator's kernels need; all zero addresses once it is closed.
+    virtual op_host::Machine machine() const = 0;
     // The stage each core is in, or was in last: readable from any thread while a call runs.
     virtual std::vector<std::string> progress() const = 0;
     virtual Counters counters() const = 0;   // since creation, of a closed one until it was closed

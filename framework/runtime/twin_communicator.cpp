@@ -132,6 +132,11 @@ op_host::Status TwinCommunicator::check(const op_host::CombineCall& call) {
     return stamp(op_host::check_combine(options_.limits, options_.rank, call), OperationKind::kCombine);
 }
 
+op_host::Machine TwinCommunicator::machine() const {
+    const auto held = resources();
+    return held == nullptr ? op_host::Machine{} : machine(*held);
+}
+
 op_host::Machine TwinCommunicator::machine(const TwinResources& resources) const {
     op_host::Machine machine{};
     machine.window_table = address(resources.window_table);

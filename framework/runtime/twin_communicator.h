@@ -47,6 +47,7 @@ class TwinCommunicator final : public Communicator {
     bool closed() const override { return is_closed_.load(); }
     const CommunicatorOptions& options() const override { return options_; }
     uint64_t window_bytes() const override { return options_.window_bytes; }
+    op_host::Machine machine() const override;
     std::vector<std::string> progress() const override;
     Counters counters() const override;
     std::string layout() const override { return "per-rank"; }

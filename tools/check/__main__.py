@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m tools.check [--fix]` from the repository root: formatters, linter, types, rules, header-check stamp.
+"""`python -m tools.check [--fix]` from the repository root: formatters, linter, types, rules, sources for CANN, stamp.
 
 Layer: build. Everything runs even when something failed; each finding names file and line.
 """
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tools.check import functions, layering, orders, text_rules, words
+from tools.check import cann, functions, layering, orders, text_rules, words
 from tools.check.tree import CPP_SUFFIXES, Finding, Tree
 from tools.header_check import stamp
 from tools.torch_npu_check.run import torch_npu_binding
@@ -41,6 +41,8 @@ RULES: tuple[Rule, ...] = (
     layering.target_conditionals,
     layering.oracle_imports,
     orders.orders,
+    cann.cann_wrappers,
+    cann.kernel_launches,
     header_stamp,
     torch_npu_binding,
 )
