@@ -9,6 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 source tools/build/environment.sh
 # shellcheck source=tools/build/lanes.sh
 source tools/build/lanes.sh
+# shellcheck source=tools/build/npu.sh
+source tools/build/npu.sh
 
 usage() {
     cat << 'HELP'
@@ -22,10 +24,12 @@ usage: ./build.sh VERB
   format               rewrite our sources as `check` wants them
   header-check         type-check op_kernel/ against the AscendC headers in $ASC_DEVKIT; `self-test` checks the checker
   wheel                wheel and source distribution into dist/
+  npu                  with CANN and torch_npu: build for Ascend 950 and install where torch_npu is (docs/npu.md)
+  op                   with CANN: the custom operator package, build/op/run/*.run (docs/npu.md)
   clean [all]          remove build/ and dist/; with `all` .venv too
 
-environment: ASCEND_DEEPEP_PYTHON (interpreter for .venv), ASCEND_DEEPEP_TORCH_INDEX (package index with CPU builds of
-torch), CXX, ASC_DEVKIT and ASC_DEVKIT_COMMIT (header-check)
+environment: ASCEND_DEEPEP_PYTHON (interpreter for .venv; for `npu` the one with torch_npu), ASCEND_DEEPEP_TORCH_INDEX
+(package index with CPU builds of torch), CXX, ASC_DEVKIT and ASC_DEVKIT_COMMIT (header-check)
 HELP
 }
 
@@ -88,7 +92,7 @@ verb_step() {
 verb=${1:-help}
 [ $# = 0 ] || shift
 case "$verb" in
-    demo | test | check | format | header-check | wheel | clean | step) "verb_$verb" "$@" ;;
+    demo | test | check | format | header-check | wheel | npu | op | clean | step) "verb_$verb" "$@" ;;
     help | -h | --help) usage ;;
     *)
         usage >&2

@@ -2,7 +2,8 @@
 # Purpose: one test program per directory of tests/cpp (its *_test.cpp and helpers), run by ctest.
 # Layer: build. The programs link the runtime and may open the kernel modules beside it. A directory with kernel code of
 # its own (it includes the AscendC subset) is compiled for the Fast policy as <dir> and for Sim as <dir>_sim.
-# tests/cpp/cann runs op_host/cann/, which comes in with it, on the stand-in of CANN's headers.
+# tests/cpp/cann runs op_host/cann/, which comes in with it, on the stand-in of CANN's headers, and the kernel entries
+# of the operator package as a kernel module of the twin.
 
 set(ASCEND_DEEPEP_TEST_BOTH_POLICIES twin)
 set(ASCEND_DEEPEP_TEST_TIMEOUT 300)
@@ -21,6 +22,14 @@ function(ascend_deepep_add_test_program name directory policy)
         target_sources(${name}_test PRIVATE ${package_sources})
         target_include_directories(${name}_test PRIVATE "${PROJECT_SOURCE_DIR}/tools/cann_headers")
         target_link_libraries(${name}_test PRIVATE ${CMAKE_DL_LIBS})
+        ascend_deepep_add_kernels(ascend_deepep_kernels_package Fast "${directory}/package/kernels.cpp"
+                                  "${PROJECT_SOURCE_DIR}/op_host/cann/arguments.cpp")
+        set_target_properties(ascend_deepep_kernels_package PROPERTIES
+                              LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+        target_include_directories(ascend_deepep_kernels_package PRIVATE "${PROJECT_SOURCE_DIR}/tools/cann_headers")
+        add_dependencies(${name}_test ascend_deepep_kernels_package)
+        target_compile_definitions(${name}_test PRIVATE
+            ASCEND_DEEPEP_PACKAGE_KERNELS="$<TARGET_FILE:ascend_deepep_kernels_package>")
     endif()
     add_dependencies(${name}_test ascend_deepep_kernels_fast ascend_deepep_kernels_sim)
     # Compile time of a test outweighs its run time; g++ 12 at -O3 also sees frees in std::vector that are not there.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Entry of operator CombineV2 in the custom operator package: inputs, output, workspace and tiling data, in the order of
-// op_host/cann/combine_v2_def.cpp. Layer: op_kernel/package. Batch start of all cores is asked for by the tiling.
+// Entry of operator CombineV2 in the custom operator package: inputs, output, workspace, tiling data, in the order of
+// op_host/cann/arguments.cpp. Layer: op_kernel/package. Batch start of all cores is asked for by the tiling.
 #include "combine/kernel.h"
 
 extern "C" __global__ __aicore__ void combine_v2(GM_ADDR expand_x, GM_ADDR expert_ids, GM_ADDR assist_info,

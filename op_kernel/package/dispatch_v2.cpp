@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Entry of operator DispatchV2 in the custom operator package: inputs, outputs, workspace and tiling data, in the order
-// of op_host/cann/dispatch_v2_def.cpp. Layer: op_kernel/package. Batch start of all cores is asked for by the tiling.
+// of op_host/cann/arguments.cpp. Layer: op_kernel/package. Batch start of all cores is asked for by the tiling.
 #include "dispatch/kernel.h"
 
 extern "C" __global__ __aicore__ void dispatch_v2(GM_ADDR x, GM_ADDR expert_ids, GM_ADDR /*scales*/,
