@@ -33,13 +33,18 @@ void call(Entry* entry, const std::vector<GM_ADDR>& arguments, std::index_sequen
     entry(arguments[kIndices]...);
 }
 
+// No memory is there. A framework may give a tensor without elements any address, and a refused call has tensors of any
+// size: entries must use neither.
+constexpr uint64_t kNowhere = 8;
+
 // Moves the addresses out of a core's copy of the tiling data into arguments, by name.
 template <typename Arguments, typename Tiling, typename... Types>
 void call_entry(void (*entry)(Types...), Tiling& tiling, const Tensors& tensors) {
     std::vector<GM_ADDR> arguments;
     const auto take = [&](const char* name) {
         const auto found = tensors.find(name);
-        arguments.push_back(found == tensors.end() ? nullptr : (GM_ADDR)std::exchange(*found->second, 0));
+        const uint64_t address = found == tensors.end() ? 0 : std::exchange(*found->second, 0);
+        arguments.push_back((GM_ADDR)(tiling.common.is_refused != 0 ? kNowhere : address));
     };
     for (const auto& row : cann::inputs<Arguments>())
         take(row.name);
@@ -72,6 +77,7 @@ void combine_by_package(uint8_t* address) {
     // A mark tells weights from a plain sum, as the package's tiling leaves it.
     uint64_t weights = t.expert_scales;
     t.expert_scales = weights != 0 ? 1 : 0;
+    if (weights == 0) weights = kNowhere;
     call_entry<cann::CombineArguments>(&combine_v2, t,
                                        {{"expand_x", &t.expand_x},
                                         {"expert_ids", &t.expert_ids},
