@@ -18,10 +18,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from cann_home import DEVKIT, FAKE, ROOT, VARIANTS, make_cann, make_executable, run
 
-ROOT = Path(__file__).resolve().parents[2]
-FAKE = Path(__file__).resolve().parent / "fake_cann"
-DEVKIT = os.environ.get("ASC_DEVKIT", "")
 VERSION = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[0]
 MACHINE = platform.machine()
 LIBRARIES = ("exe_graph", "register", "tiling_api", "nnopbase", "ascendcl", "mmpa")
@@ -52,40 +50,6 @@ EXPECTED = sorted(
 )
 
 
-def run(command: list[str | Path], **options: object) -> str:
-    """Standard output of a command that must succeed; what it said otherwise is in the failure."""
-    done = subprocess.run(command, capture_output=True, text=True, **options)  # type: ignore[call-overload]
-    assert done.returncode == 0, f"{command}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
-    return str(done.stdout)
-
-
-def make_executable(path: Path, text: str) -> None:
-    """A script below PATH."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-
-
-def make_cann(home: Path, version: str = "9.1.0", devkit: str = "") -> dict[str, str]:
-    """A directory that looks like CANN to a build of an operator package; the environment set_env.sh would set."""
-    (home / "lib64/cmake").mkdir(parents=True)
-    (home / "compiler/tikcpp").mkdir(parents=True)
-    (home / "compiler/version.info").write_text(f"Version={version}\n")
-    (home / "include").symlink_to(ROOT / "tools/cann_headers")
-    make_executable(home / "bin/bisheng", "#!/bin/sh\nexit 1\n")
-    (home / "bin/asc_opc").symlink_to(FAKE / "asc_opc")
-    shutil.copy(FAKE / "kernel_binaries.py", home)
-    if devkit:
-        modules = home / "compiler/tikcpp/ascendc_kernel_cmake"
-        shutil.copytree(Path(devkit) / "cmake/asc", modules)
-        for script in modules.rglob("*.sh"):
-            script.chmod(0o755)
-        shutil.copy(modules / "asc-config.cmake", home / "lib64/cmake")
-    else:
-        shutil.copy(FAKE / "asc-config.cmake", home / "lib64/cmake")
-    return {**os.environ, "ASCEND_HOME_PATH": str(home), "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
-
-
 def make_cann_tools(home: Path) -> None:
     """What has to be compiled: op_build, and libraries to link to."""
     (home / "tools/opbuild").mkdir(parents=True)
@@ -99,11 +63,11 @@ def make_cann_tools(home: Path) -> None:
     run(["ar", "rcs", home / "lib64/librt2_registry.a", home / "empty.o"])
 
 
-@pytest.fixture(scope="module", params=["stand-in", "devkit"] if DEVKIT else ["stand-in"])
+@pytest.fixture(scope="module", params=VARIANTS)
 def package(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The .run, as `build.sh op` makes it in a checkout of its own."""
     home = tmp_path_factory.mktemp("cann") / "cann"
-    env = make_cann(home, devkit=DEVKIT if request.param == "devkit" else "")
+    env = make_cann(home, variant=request.param)
     make_cann_tools(home)
     checkout = tmp_path_factory.mktemp("checkout")
     names = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT).split("\0")

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Purpose: stand-in for CANN's CMake package ASC: its documented functions for operator packages, as far as ours calls
 # them, laying files out where CANN's own do. Layer: tests. Host libraries are really compiled and linked; kernels are
-# placeholders (kernel_binaries.py). With ASC_DEVKIT set the test runs on CANN's own functions as well.
+# placeholders (kernel_binaries.py). Language ASC is in asc_modules/. With ASC_DEVKIT set the tests run on CANN's own
+# modules as well.
 
 set(fake_cann "$ENV{ASCEND_HOME_PATH}")
+set(CMAKE_CXX_FLAGS_RELEASE "")  # as CANN's does
+list(APPEND CMAKE_MODULE_PATH "${fake_cann}/asc_modules")
 set(ASCEND_AUTOGEN_PATH "${CMAKE_BINARY_DIR}/autogen")
 file(MAKE_DIRECTORY "${ASCEND_AUTOGEN_PATH}")
 set(fake_cann_flags -fPIC -D_GLIBCXX_USE_CXX11_ABI=0 -fvisibility=hidden -fvisibility-inlines-hidden)
