@@ -23,11 +23,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror")
 MESSAGE = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 # kernel<<<blocks, ub_bytes, stream>>>(arguments): the one thing in a .asc file that a host compiler cannot read.
 LAUNCH = re.compile(r"(\w+)\s*<<<(.*?)>>>\s*\(", re.DOTALL)
-LAUNCH_PRELUDE = """template <typename Kernel, typename... Arguments>
-void checked_launch(Kernel* kernel, uint32_t num_blocks, uint32_t ub_bytes, void* stream, Arguments... arguments) {
-    if (num_blocks != 0 && ub_bytes != 0 && stream != nullptr) kernel(arguments...);
-}
-"""
+LAUNCH_PRELUDE = "inline void checked_launch(uint32_t, uint32_t, void*) {}\n"
 
 
 def compiler() -> str | None:
@@ -69,7 +65,7 @@ def cann_wrappers(tree: Tree) -> Iterator[Finding]:
 
 def as_calls(text: str) -> str:
     """The text of a .asc file with launches turned into calls; lines stay where they are."""
-    return LAUNCH.sub(lambda match: f"checked_launch({match[1]}, {match[2]}, ", text)
+    return LAUNCH.sub(lambda match: f"checked_launch({match[2]}), {match[1]}(", text)
 
 
 def kernel_launches(tree: Tree) -> Iterator[Finding]:
