@@ -6,6 +6,23 @@
 #include "twin/runtime/copy_units.h"
 #include "twin_detail/tpipe.h"
 
+namespace ascend_deepep::twin {
+
+// The pad value: T, or for the 16-bit float classes also a literal 0, which the device's builtin types accept.
+template <typename T, bool = kIsFloat16<T>>
+struct TwinPadValue {
+    TwinPadValue(T pad) : value(pad) {}
+    T value;
+};
+template <typename T>
+struct TwinPadValue<T, true> {
+    TwinPadValue(T pad) : value(pad) {}
+    TwinPadValue(int pad) : value(static_cast<float>(pad)) {}
+    T value;
+};
+
+}  // namespace ascend_deepep::twin
+
 namespace AscendC {
 
 // Lengths and gaps in 32 B blocks; a gap runs from the end of one block to the start of the next.
@@ -38,24 +55,12 @@ struct DataCopyExtParams {
     uint32_t rsv = 0;
 };
 
-// The pad value: T, or for the 16-bit float classes also a literal 0, which the device's builtin types accept.
-template <typename T, bool = ascend_deepep::twin::kIsFloat16<T>>
-struct TwinPadValue {
-    TwinPadValue(T pad) : value(pad) {}
-    T value;
-};
-template <typename T>
-struct TwinPadValue<T, true> {
-    TwinPadValue(T pad) : value(pad) {}
-    TwinPadValue(int pad) : value(static_cast<float>(pad)) {}
-    T value;
-};
-
 template <typename T>
 struct DataCopyPadExtParams {
+    static_assert(std::is_arithmetic_v<T> || ascend_deepep::twin::kIsFloat16<T>, "padding is a scalar");
     __aicore__ DataCopyPadExtParams() {}
     __aicore__ DataCopyPadExtParams(const bool isPadValue, const uint8_t leftPadValue, const uint8_t rightPadValue,
-                                    TwinPadValue<T> padValue)
+                                    ascend_deepep::twin::TwinPadValue<T> padValue)
         : isPad(isPadValue), leftPadding(leftPadValue), rightPadding(rightPadValue), paddingValue(padValue.value) {}
     bool isPad = false;
     uint8_t leftPadding = 0;

@@ -50,6 +50,12 @@ inline T add_word(T* p, T value) {
 template <typename T>
 constexpr bool kIsScalarAtomic = kIsOneOf<T, uint32_t, int32_t, uint64_t, int64_t, float>;
 
+// Fields of the CTRL register that kernels may write.
+template <int8_t startBit, int8_t endBit>
+constexpr bool kIsCtrlField = (startBit >= 6 && startBit <= endBit && endBit <= 10) ||
+                                  (startBit == endBit && (startBit == 45 || startBit == 48 || startBit == 50 ||
+                                                          startBit == 53 || startBit == 59 || startBit == 60));
+
 inline void enter_scalar_atomic(const char* operation, const void* p, size_t bytes) {
     require_gm_word(operation, p, bytes);
     touch_gm(p, bytes, true);
@@ -147,13 +153,8 @@ __aicore__ inline constexpr uint32_t GetUBSizeInBytes() {
 }
 
 template <int8_t startBit, int8_t endBit>
-constexpr bool kTwinIsCtrlField = (startBit >= 6 && startBit <= endBit && endBit <= 10) ||
-                                  (startBit == endBit && (startBit == 45 || startBit == 48 || startBit == 50 ||
-                                                          startBit == 53 || startBit == 59 || startBit == 60));
-
-template <int8_t startBit, int8_t endBit>
 __aicore__ inline void SetCtrlSpr(int64_t value) {
-    static_assert(kTwinIsCtrlField<startBit, endBit>, "SetCtrlSpr cannot write these bits");
+    static_assert(ascend_deepep::twin::kIsCtrlField<startBit, endBit>, "SetCtrlSpr cannot write these bits");
     constexpr uint64_t kMask = ((uint64_t{1} << (endBit - startBit + 1)) - 1) << startBit;
     uint64_t& ctrl = ascend_deepep::twin::current_core().ctrl;
     ctrl = (ctrl & ~kMask) | ((static_cast<uint64_t>(value) << startBit) & kMask);
@@ -167,6 +168,7 @@ __aicore__ inline int64_t GetCtrlSpr() {
 }
 template <int8_t startBit, int8_t endBit>
 __aicore__ inline void ResetCtrlSpr() {
+    static_assert(ascend_deepep::twin::kIsCtrlField<startBit, endBit>, "ResetCtrlSpr cannot write these bits");
     SetCtrlSpr<startBit, endBit>(static_cast<int64_t>(ascend_deepep::twin::kCtrlReset >> startBit));
 }
 

@@ -123,15 +123,9 @@ class TQueBind {
     uint8_t slots_[kSlots] = {};
 };
 
-constexpr TPosition queue_source(TPosition position) {
-    return position == TPosition::VECIN ? TPosition::GM : position;
-}
-constexpr TPosition queue_target(TPosition position) {
-    return position == TPosition::VECOUT ? TPosition::GM : position;
-}
-
 template <TPosition pos, int32_t depth, auto mask = 0>
-class TQue : public TQueBind<queue_source(pos), queue_target(pos), depth, mask> {
+class TQue
+    : public TQueBind<ascend_deepep::twin::queue_source(pos), ascend_deepep::twin::queue_target(pos), depth, mask> {
     static_assert(pos == TPosition::VECIN || pos == TPosition::VECOUT, "TQue on the twin: VECIN or VECOUT");
 };
 

@@ -107,4 +107,12 @@ constexpr PipePair pipes_of(AscendC::TPosition source, AscendC::TPosition target
     return {Pipe::kMte2, Pipe::kMte3};
 }
 
+// The two ends of a TQue at one position.
+constexpr AscendC::TPosition queue_source(AscendC::TPosition position) {
+    return position == AscendC::TPosition::VECIN ? AscendC::TPosition::GM : position;
+}
+constexpr AscendC::TPosition queue_target(AscendC::TPosition position) {
+    return position == AscendC::TPosition::VECOUT ? AscendC::TPosition::GM : position;
+}
+
 }  // namespace ascend_deepep::twin

@@ -111,7 +111,8 @@ __aicore__ inline void Sub(const LocalTensor<T>& dst, const LocalTensor<T>& src0
 template <typename T>
 __aicore__ inline void Mul(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                            const int32_t& count) {
-    static_assert(ascend_deepep::twin::kIsBinaryType<T>, "Mul does not take this type");
+    static_assert(ascend_deepep::twin::kIsBinaryType<T> && !std::is_same_v<T, int8_t> && !std::is_same_v<T, uint8_t>,
+                  "Mul does not take this type");
     ascend_deepep::twin::issue_binary("Mul", dst, src0, src1, count, [](auto a, auto b) { return a * b; });
 }
 template <typename T>
