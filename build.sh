@@ -22,7 +22,8 @@ usage: ./build.sh VERB
   test long [MINUTES]  mutants, sweep, gloo, long tests, aarch64, packaging; goes on where it stopped for this tree
   check                format, lint, types, tidy rules (tools/check), header-check stamp
   format               rewrite our sources as `check` wants them
-  header-check         type-check op_kernel/ against the AscendC headers in $ASC_DEVKIT; `self-test` checks the checker
+  header-check         op_kernel/ and the twin's headers against the AscendC headers in $ASC_DEVKIT; `report` only the
+                       twin's, `self-test` checks the checks, `update` takes over newer headers
   wheel                wheel and source distribution into dist/
   npu                  with CANN and torch_npu: build for Ascend 950 and install where torch_npu is (docs/npu.md)
   op                   with CANN: the custom operator package, build/op/run/*.run (docs/npu.md)

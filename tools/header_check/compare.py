@@ -23,6 +23,7 @@ BY_DESIGN = {
         "16-bit floats are classes on the twin, so a literal 0 needs a conversion; compared by calls"
     ),
 }
+SITE_REASON = "one more parameter with a default, the caller's source line, by which the twin tells calls apart"
 BUILT_IN = "built in"
 STUBS = "tools/header_check/stubs/"
 
@@ -38,6 +39,11 @@ class Row:
     result: str
     differences: tuple[str, ...]
     notes: tuple[str, ...]
+
+
+def is_by_design(note: str) -> bool:
+    """Does a note say why a declaration differs, not which calls are missing?"""
+    return note.endswith((SITE_REASON, *BY_DESIGN.values()))
 
 
 class Comparison:
@@ -77,11 +83,14 @@ class Comparison:
             differences += self._macro_differences(name)
             for entity in self._with_members(twin):
                 self._compare_entity(entity, differences, notes)
+            if any(is_by_design(note) for note in notes):
+                result += ", but for what is by design"
         if name in self._cases:
             differences += self._call_differences(name, notes)
             result += ", same calls" if name not in uses.OVERLOAD_SETS else ": same calls"
         if header is not None and real_place:
             differences += self._page_differences(header, real, real_place)
+        notes = list(dict.fromkeys(notes))
         return Row(
             name,
             self._kind(twin, real),
@@ -119,6 +128,8 @@ class Comparison:
     def _compare_entity(self, entity: Entity, differences: list[str], notes: list[str]) -> None:
         """One declaration of the twin against the real ones of the same name in the same place."""
         candidates = self._real.entities.get((entity.scope, entity.owner, entity.name), [])
+        if entity.takes_site:
+            notes.append(f"`{entity.name}`: {SITE_REASON}")
         if any(entity.text == candidate.text for candidate in candidates):
             return
         if entity.name in uses.OVERLOAD_SETS and candidates:
@@ -148,7 +159,7 @@ class Comparison:
         more = [case for case in self._cases[name] if case in twin - real]
         fewer = [case for case in self._cases[name] if case in real - twin]
         if fewer:
-            notes.append(f"`{name}`: not on the twin: {', '.join(f'`{case}`' for case in fewer)}")
+            notes.append(f"`{name}`: {', '.join(f'`{case}`' for case in fewer)}")
         if not real & twin:
             return [f"{name}: no call compiles on both sides"]
         return [f"{name}: compiles on the twin only: {', '.join(more)}"] if more else []

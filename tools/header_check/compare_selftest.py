@@ -147,7 +147,7 @@ SEEDS = (
         "twin_detail/types.h",
         r"enum class PaddingMode",
         "enum PaddingMode",
-        "the twin has `enum  : unsigned char`",
+        "the twin has `enum : unsigned char`",
     ),
     Seed(
         "enumeration of another size",
@@ -216,9 +216,8 @@ def seeded_copy(root: Path, target: Path) -> list[str]:
 def run(root: Path, comparer: Comparer) -> int:
     """Compare as is and seeded, print a line each, return the number of failures."""
     names = page.subset_names(root)
-    lines = [(not found, f"difference without a seed: {found or 'none'}") for found in [
-        "; ".join(comparer.outcome(root / HEADERS, names).differences)
-    ]]
+    found = "; ".join(comparer.outcome(root / HEADERS, names).differences)
+    lines = [(not found, f"difference without a seed: {found or 'none'}")]
     target = root / "build/header_check/seeded/include"
     stale = seeded_copy(root, target)
     outcome = comparer.outcome(target, names | {name: header for name, (header, _) in PAGE_SEEDS.items()})

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
+OVERLAY = ROOT / "build/header_check/asc"
 INCLUDE_DIRS = (
     "",
     "include",

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write stubs/npu_intrinsics.h: compile the probes, give every undeclared compiler intrinsic a stub, until clean.
 
-Layer: build. Run after a header update: `ASC_DEVKIT=... python -m tools.header_check.gen_stubs`. Only names are taken
-over; a stub accepts anything, so the arguments of raw intrinsics are not checked (kernels do not use them).
+Layer: build. `./build.sh header-check update` runs it. Only names are taken over; a stub accepts anything, so the
+arguments of raw intrinsics are not checked (kernels do not use them).
 """
 
 from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from tools.header_check import devkit
-from tools.header_check.__main__ import OVERLAY
 from tools.header_check.passes import HERE, TARGET, compiler
 
 OUTPUT = HERE / "stubs/npu_intrinsics.h"
@@ -101,32 +99,33 @@ def is_function(name: str, source: str) -> bool:
     return name.upper() != name and re.search(called, source) is not None
 
 
-def main() -> int:
-    """Iterate until a round finds no new name; exit status 1 when errors remain."""
-    devkit_root = devkit.locate()
-    copy = devkit.overlay(devkit_root, devkit.commit(devkit_root), OVERLAY)
+def missing_names(copy: Path) -> tuple[set[str], list[str]]:
+    """Names that the headers in `copy` use and nobody declares, and all error lines of the probes."""
+    units = sorted((HERE / "probes").glob("*.cpp"))
+    lines = [line for unit in units for line in errors_of(unit, devkit.include_flags(copy))]
+    found = set()
+    for line in lines:
+        match = UNDECLARED.search(line)
+        if match and str(copy) in line:
+            found.add(match[1] or match[2])
+    return found, lines
+
+
+def generate(copy: Path) -> int:
+    """Iterate over the headers in `copy` until a round finds no new name; the number of errors that remain."""
     source = "".join(path.read_text(errors="ignore") for path in copy.rglob("*.h"))
     functions, constants = set(FORCED), set[str]()
     emit(functions, constants)
+    lines: list[str] = []
     for number in range(1, MAX_ROUNDS + 1):
-        units = sorted((HERE / "probes").glob("*.cpp"))
-        lines = [line for unit in units for line in errors_of(unit, devkit.include_flags(copy))]
-        found = set()
-        for line in lines:
-            match = UNDECLARED.search(line)
-            if match and str(copy) in line:
-                found.add(match[1] or match[2])
+        found, lines = missing_names(copy)
         found -= functions | constants | SKIPPED
-        print(f"round {number}: {len(lines)} errors, {len(found)} new names")
+        print(f"stubs, round {number}: {len(lines)} errors, {len(found)} new names")
         if not found:
             break
         functions |= {name for name in found if is_function(name, source)}
         constants |= found - functions
         emit(functions, constants)
-    print(f"{len(functions)} functions, {len(constants)} constants, {len(lines)} errors left")
-    print("\n".join(lines[:20]))
-    return 1 if lines else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    print(f"stubs: {len(functions)} functions, {len(constants)} constants, {len(lines)} errors left")
+    print("".join(f"{line}\n" for line in lines[:20]), end="")
+    return len(lines)

@@ -26,7 +26,7 @@ INTEGERS = {
     "uint64_t": "unsigned long",
 }
 # Traits that are the type itself for the element types of the subset; tensor traits are not on the page.
-IDENTITIES = re.compile(r"\b(?:PrimT|Std::type_identity_t|ascend_deepep::twin::SameT)<([^<>]*)>|GetPadValueType<(\S+)>::Type")
+IDENTITIES = re.compile(r"\b(?:PrimT|ascend_deepep::twin::SameT)<([^<>]*)>|\bGetPadValueType<(\S+)>::Type")
 EAST_CONST = re.compile(r"^([\w$:<>]+) const ([*&])")
 # The twin's collectives take the caller's source line, by default; a kernel does not see it.
 SITE = "ascend_deepep::twin::SourceSite"
@@ -34,7 +34,10 @@ SITE = "ascend_deepep::twin::SourceSite"
 
 @dataclasses.dataclass(frozen=True)
 class Entity:
-    """A thing that kernels can name. `text` is its comparable declaration, `owner` its class or enumeration."""
+    """A thing that kernels can name. `text` is its comparable declaration, `owner` its class or enumeration.
+
+    `takes_site`: it has the twin's parameter for the caller's source line, which `text` leaves out.
+    """
 
     scope: str
     owner: str
@@ -43,6 +46,7 @@ class Entity:
     text: str
     file: str
     line: int
+    takes_site: bool = False
 
 
 def spelled(type_text: str, names: dict[str, str]) -> str:
@@ -103,12 +107,17 @@ def result_type(type_text: str) -> str:
     return type_text
 
 
+def is_site(parameter: Node) -> bool:
+    """The twin's defaulted parameter for the caller's source line?"""
+    return parameter["type"]["qualType"] == SITE and "init" in parameter
+
+
 def function_text(node: Node, names: dict[str, str]) -> str:
     """`result (parameters) const` of a function."""
     parts = []
     for child in children(node, "ParmVarDecl"):
         written = child["type"]["qualType"]
-        if written == SITE and "init" in child:
+        if is_site(child):
             continue
         default = f" = {default_value(child)}" if "init" in child else ""
         parts.append(f"{spelled(written, names)}{default}")
@@ -139,7 +148,8 @@ def enum_entities(found: Declared, scope: str) -> Iterator[Entity]:
     """The enumeration, its constants, and which of them are the same."""
     node = found.node
     place = (found.file, found.line)
-    text = f"enum {node.get('scopedEnumTag', '')} : {spelled(node.get('fixedUnderlyingType', {}).get('qualType', ''), {})}"
+    underlying = spelled(node.get("fixedUnderlyingType", {}).get("qualType", "default"), {})
+    text = f"enum {node.get('scopedEnumTag', '')} : {underlying}".replace("  ", " ")
     yield Entity(scope, "", found.name, "enum", text, *place)
     first: dict[int, str] = {}
     for name, value in enumerators(node):
@@ -183,7 +193,8 @@ def member_entities(record: Node, owner: str, names: dict[str, str], base: Entit
             continue
         if function.get("explicitlyDeleted"):
             continue
-        name = {"CXXConstructorDecl": owner, "CXXDestructorDecl": f"~{owner}"}.get(function["kind"], function["name"])
+        special = {"CXXConstructorDecl": owner, "CXXDestructorDecl": f"~{owner}"}
+        name = special.get(function["kind"]) or str(function["name"])
         yield dataclasses.replace(base, owner=owner, name=name, kind="method", text=text)
 
 
@@ -225,7 +236,9 @@ def entities(found: Declared) -> Iterator[Entity]:
         text = template_function(found.node, {})[1]
         yield Entity(scope, "", found.name, "function template", text, found.file, found.line)
     elif kind == "FunctionDecl":
-        yield Entity(scope, "", found.name, "function", function_text(found.node, {}), found.file, found.line)
+        text = function_text(found.node, {})
+        takes_site = any(is_site(child) for child in children(found.node, "ParmVarDecl"))
+        yield Entity(scope, "", found.name, "function", text, found.file, found.line, takes_site)
     elif kind in ("TypedefDecl", "TypeAliasDecl"):
         text = f"type {spelled(found.node['type']['qualType'], {})}"
         yield Entity(scope, "", found.name, "type", text, found.file, found.line)

@@ -15,16 +15,18 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-SCALARS = "int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t half bfloat16_t float double bool".split()
+INTEGERS = [f"{sign}int{bits}_t" for bits in (8, 16, 32, 64) for sign in ("", "u")]
+SCALARS = [*INTEGERS, "half", "bfloat16_t", "float", "double", "bool"]
 C_SCALARS = ["long long", "unsigned long long", "char"]
-VECTORS = [f"{base}{count}" for base in "char uchar short ushort int uint long ulong longlong ulonglong float".split()
-           for count in (2, 3, 4)]
+VECTOR_BASES = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float")
+VECTORS = [f"{base}{count}" for base in VECTOR_BASES for count in (2, 3, 4)]
 PAIRS = ["half2", "bfloat16x2_t"]
 STRUCT = ["Record"]
 WORDS = [*SCALARS, *C_SCALARS, *VECTORS, *PAIRS, *STRUCT]
 ELEMENTS = [*SCALARS, *STRUCT]
 
-ATOMICS = [f"asc_atomic_{name}" for name in "add sub exch max min inc dec and or xor".split()]
+ATOMIC_NAMES = ("add", "sub", "exch", "max", "min", "inc", "dec", "and", "or", "xor")
+ATOMICS = [f"asc_atomic_{name}" for name in ATOMIC_NAMES]
 LOADS = ["asc_ldcg", "asc_ldca"]
 STORES = ["asc_stcg", "asc_stwt"]
 # Overload sets of the real headers that are one template each on the twin: compared by their calls alone.
@@ -106,10 +108,14 @@ def shape_probes() -> Iterator[Probe]:
     for position in ("VECIN", "VECOUT", "VECCALC", "GM"):
         queue = f"TQue<TPosition::{position}, 1>"
         yield Probe("TQue", position, f"{queue} q; any<TPipe&>().InitBuffer(q, 2, 64u); q.AllocTensor<float>();")
-        yield Probe("TBuf", position, f"TBuf<TPosition::{position}> b; any<TPipe&>().InitBuffer(b, 64u); b.Get<float>();")
+        yield Probe(
+            "TBuf", position, f"TBuf<TPosition::{position}> b; any<TPipe&>().InitBuffer(b, 64u); b.Get<float>();"
+        )
     yield Probe("TBuf", "default position", "TBuf<> b; any<TPipe&>().InitBuffer(b, 64u); b.Get<float>();")
     bind = "TQueBind<TPosition::VECIN, TPosition::VECOUT, 1>"
-    yield Probe("TQueBind", "VECIN to VECOUT", f"{bind} q; any<TPipe&>().InitBuffer(q, 2, 64u); q.AllocTensor<float>();")
+    yield Probe(
+        "TQueBind", "VECIN to VECOUT", f"{bind} q; any<TPipe&>().InitBuffer(q, 2, 64u); q.AllocTensor<float>();"
+    )
     yield Probe("asc_vf_call", "pointer, scalar", "asc_vf_call<vf>(dim3(32), any<__gm__ int*>(), 3);")
     yield Probe("asc_vf_call", "an argument too few", "asc_vf_call<vf>(dim3(32), any<__gm__ int*>());")
     yield Probe("asc_vf_call", "no dim3", "asc_vf_call<vf>(any<__gm__ int*>(), 3);")

@@ -53,8 +53,8 @@ constexpr bool kIsScalarAtomic = kIsOneOf<T, uint32_t, int32_t, uint64_t, int64_
 // Fields of the CTRL register that kernels may write.
 template <int8_t startBit, int8_t endBit>
 constexpr bool kIsCtrlField = (startBit >= 6 && startBit <= endBit && endBit <= 10) ||
-                                  (startBit == endBit && (startBit == 45 || startBit == 48 || startBit == 50 ||
-                                                          startBit == 53 || startBit == 59 || startBit == 60));
+                              (startBit == endBit && (startBit == 45 || startBit == 48 || startBit == 50 ||
+                                                      startBit == 53 || startBit == 59 || startBit == 60));
 
 inline void enter_scalar_atomic(const char* operation, const void* p, size_t bytes) {
     require_gm_word(operation, p, bytes);
