@@ -39,7 +39,7 @@ class HeaderCheck:
         self.version = commit(source)
         self.copy = overlay(source, self.version, OVERLAY)
         self.includes = include_flags(self.copy)
-        self.comparer = Comparer(ROOT, self.copy, self.includes)
+        self.comparer = Comparer(ROOT, self.copy, self.includes, compare_selftest.NAMES)
 
     def kernels(self) -> int:
         """Type-check the kernels; the number of errors."""

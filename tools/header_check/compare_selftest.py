@@ -197,6 +197,8 @@ PAGE_SEEDS = {
     "asc_no_such_name": ("basic_api/kernel_tensor.h", "the real headers have no such name"),
     "TPipe": ("basic_api/kernel_tensor.h", "the page says `basic_api/kernel_tensor.h`, it is"),
 }
+# Every name with a seed, so that the real headers are read once for both readings of the twin's.
+NAMES = frozenset(seed.name for seed in SEEDS) | frozenset(PAGE_SEEDS)
 
 
 def seeded_copy(root: Path, target: Path) -> list[str]:

@@ -31,10 +31,13 @@ class Outcome:
 
 
 class Comparer:
-    """Reads the real headers once, then compares any copy of the twin's headers with them."""
+    """Reads the real headers once, then compares any copy of the twin's headers with them.
 
-    def __init__(self, root: Path, copy: Path, includes: list[str]) -> None:
-        self._root, self._copy, self._includes = root, copy, includes
+    `also`: names to look for in the real headers beside those of the page and the twin.
+    """
+
+    def __init__(self, root: Path, copy: Path, includes: list[str], also: frozenset[str] = frozenset()) -> None:
+        self._root, self._copy, self._includes, self._also = root, copy, includes, also
         self._probes = uses.all_probes()
         self._real: sides.Side | None = None
         self._real_names: frozenset[str] = frozenset()
@@ -47,7 +50,7 @@ class Comparer:
 
         work = self._copy.parent
         twin = sides.read_side(sides.twin_command(self._root, headers), work / "twin", of_twin, self._probes)
-        wanted = frozenset(names) | {key[2] for key in twin.entities if not key[1]}
+        wanted = frozenset(names) | self._also | {key[2] for key in twin.entities if not key[1]}
         if self._real is None or not wanted <= self._real_names:
             command = sides.real_command(self._includes)
             self._real = sides.read_side(command, work / "real", lambda name, _: name in wanted, self._probes)
