@@ -49,11 +49,11 @@ class Comparer:
             return name in names or (bool(name) and file.startswith(f"{headers}/"))
 
         work = self._copy.parent
-        twin = sides.read_side(sides.twin_command(self._root, headers), work / "twin", of_twin, self._probes)
+        twin = sides.read_side(sides.twin_command(self._root, headers), work / "twin", of_twin, self._probes, False)
         wanted = frozenset(names) | self._also | {key[2] for key in twin.entities if not key[1]}
         if self._real is None or not wanted <= self._real_names:
             command = sides.real_command(self._includes)
-            self._real = sides.read_side(command, work / "real", lambda name, _: name in wanted, self._probes)
+            self._real = sides.read_side(command, work / "real", lambda name, _: name in wanted, self._probes, True)
             self._real_names = wanted
         comparison = Comparison(self._real, twin, names, self._probes, self._place(headers))
         rows = tuple(comparison.row(name, header) for name, header in names.items())

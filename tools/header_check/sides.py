@@ -81,8 +81,17 @@ def read_macros(command: list[str], source: Path) -> dict[str, Macro]:
     return macros
 
 
-def read_side(command: list[str], work: Path, wanted: Callable[[str, str], bool], probes: list[uses.Probe]) -> Side:
-    """Declarations, macros and legal calls of one side; `work` is a directory for sources."""
+def read_side(
+    command: list[str],
+    work: Path,
+    wanted: Callable[[str, str], bool],
+    probes: list[uses.Probe],
+    has_spaces: bool,
+) -> Side:
+    """Declarations, macros and legal calls of one side; `work` is a directory for sources.
+
+    `has_spaces`: address spaces are types on this side.
+    """
     work.mkdir(parents=True, exist_ok=True)
     source = work / "all_headers.cpp"
     source.write_text(ALL_HEADERS)
@@ -92,7 +101,7 @@ def read_side(command: list[str], work: Path, wanted: Callable[[str, str], bool]
             continue  # the twin's own
         for entity in signatures.entities(declared):
             entities.setdefault((entity.scope, entity.owner, entity.name), []).append(entity)
-    calls = uses.legal_cases(command, work / "calls.cpp", probes)
+    calls = uses.legal_cases(command, work / "calls.cpp", probes, has_spaces)
     return Side(entities, read_macros(command, source), calls)
 
 

@@ -46,7 +46,11 @@ ERROR = re.compile(r"^(?P<file>[^:\s]+):(?P<line>\d+):\d+: (?P<kind>(?:fatal )?e
 
 @dataclasses.dataclass(frozen=True)
 class Probe:
-    """A call of `name`. Probes of one `case` differ by memory only, which the twin knows at run time."""
+    """A call of `name`. Two probes of one `case` differ by memory only, which the twin knows at run time.
+
+    An error in a template is reported at its first use only: but for such pairs, no two probes of a side may share an
+    instantiation that fails.
+    """
 
     name: str
     case: str
@@ -57,14 +61,10 @@ def simt_probes() -> Iterator[Probe]:
     """Overload sets by type and memory; the result must be exactly the type of the word."""
     for name, word, space in itertools.product(OVERLOAD_SETS, WORDS, ("__gm__", "__ubuf__")):
         pointer = f"any<{space} {word}*>()"
-        if name in LOADS:
-            body = f"static_assert(std::is_same<decltype({name}({pointer})), {word}>::value);"
-        elif name in STORES:
-            body = f"{name}({pointer}, any<{word}>());"
-        else:
-            values = ", ".join([f"any<{word}>()"] * (2 if name == "asc_atomic_cas" else 1))
-            body = f"static_assert(std::is_same<decltype({name}({pointer}, {values})), {word}>::value);"
-        yield Probe(name, word, body)
+        values = "" if name in LOADS else f", any<{word}>()"
+        call = f"{name}({pointer}{values * (2 if name == 'asc_atomic_cas' else 1)})"
+        exact = f"auto got = {call}; static_assert(std::is_same<decltype(got), {word}>::value);"
+        yield Probe(name, word, f"{call};" if name in STORES else exact)
 
 
 def vector_probes() -> Iterator[Probe]:
@@ -77,14 +77,16 @@ def vector_probes() -> Iterator[Probe]:
         for name in ("Adds", "Muls"):
             yield Probe(name, element, f"{name}({local}, {local}, {value}, 8);")
         yield Probe("Duplicate", element, f"Duplicate({local}, {value}, 8);")
-        for to, source in ((local, gm), (gm, local), (local, local)):
-            yield Probe("DataCopy", element, f"DataCopy({to}, {source}, 32u);")
-            yield Probe("DataCopy", element, f"DataCopy({to}, {source}, DataCopyParams(1, 1, 0, 0));")
-        bytes_ = "DataCopyExtParams(1, 32, 0, 0, 0)"
-        yield Probe("DataCopyPad", element, f"DataCopyPad({gm}, {local}, {bytes_});")
+        ways = {"GM to UB": f"{local}, {gm}", "UB to GM": f"{gm}, {local}", "UB to UB": f"{local}, {local}"}
+        for way, sides in ways.items():
+            yield Probe("DataCopy", f"{element}, {way}, count", f"DataCopy({sides}, 32u);")
+            yield Probe("DataCopy", f"{element}, {way}, blocks", f"DataCopy({sides}, DataCopyParams(1, 1, 0, 0));")
+        block = "DataCopyExtParams(1, 32, 0, 0, 0)"
         pad = f"DataCopyPadExtParams<{element}>(false, 0, 0, {value})"
         yield Probe("DataCopyPadExtParams", element, f"{pad};")
-        yield Probe("DataCopyPad", element, f"DataCopyPad({local}, {gm}, {bytes_}, {pad});")
+        yield Probe("DataCopyPad", f"{element}, UB to GM", f"DataCopyPad({gm}, {local}, {block});")
+        if element not in STRUCT:
+            yield Probe("DataCopyPad", f"{element}, GM to UB", f"DataCopyPad({local}, {gm}, {block}, {pad});")
 
 
 def scalar_probes() -> Iterator[Probe]:
@@ -149,16 +151,18 @@ def refused_lines(output: str, source: Path) -> set[int]:
     return lines
 
 
-def legal_cases(command: list[str], source: Path, probes: list[Probe]) -> dict[str, set[str]]:
-    """Per name the cases of which a probe compiles."""
+def legal_cases(command: list[str], source: Path, probes: list[Probe], has_spaces: bool) -> dict[str, set[str]]:
+    """Per name the cases that compile: in some memory where memories are types, else in none that is refused."""
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(source_of(probes))
     limits = ["-ferror-limit=0", "-fno-caret-diagnostics", "-ftemplate-backtrace-limit=0", "-w"]
     run = subprocess.run([*command, *limits, str(source)], capture_output=True, text=True)
     refused, first = refused_lines(run.stderr, source), HEAD.count("\n") + 1
-    legal: dict[str, set[str]] = {}
+    verdicts: dict[tuple[str, str], list[bool]] = {}
     for number, probe in enumerate(probes):
-        cases = legal.setdefault(probe.name, set())
-        if first + number not in refused:
-            cases.add(probe.case)
+        verdicts.setdefault((probe.name, probe.case), []).append(first + number not in refused)
+    legal: dict[str, set[str]] = {probe.name: set() for probe in probes}
+    for (name, case), compiled in verdicts.items():
+        if any(compiled) if has_spaces else all(compiled):
+            legal[name].add(case)
     return legal
