@@ -79,21 +79,21 @@ void Fabric::window_write(void* dst, const void* src, size_t bytes) {
     }
     const uint32_t owner = windows_->rank_of(dst);
     const uint64_t offset = windows_->offset_of(dst);
-    require(offset + bytes <= windows_->window_bytes(), "window write", "a copy stays inside one window",
-            offset + bytes, windows_->window_bytes(), "check the offset against the window layout");
-    require((offset | bytes) % kBlockBytes == 0, "put_block", "a peer's window is written by whole 512 B blocks",
-            (offset | bytes) % kBlockBytes, 0, "compose the block with its flag area in UB and put it in one copy");
-    const WindowRegion region = meter_.count(offset, bytes);
-    require(region != WindowRegion::kCount, "put_block", "a put lies in one region that peers may write", offset,
+    require(offset + bytes <= windows_->window_bytes(), rules::kPutInside, "window write", offset + bytes,
             windows_->window_bytes(), "check the offset against the window layout");
+    require((offset | bytes) % kBlockBytes == 0, rules::kPutWholeBlocks, "put_block", (offset | bytes) % kBlockBytes, 0,
+            "compose the block with its flag area in UB and put it in one copy");
+    const WindowRegion region = meter_.count(offset, bytes);
+    require(region != WindowRegion::kCount, rules::kPutRegion, "put_block", offset, windows_->window_bytes(),
+            "check the offset against the window layout");
     if (region == WindowRegion::kControlRing && fault_.strike_control()) return;
     write_window(to, from, bytes);
     waiter_.note_write(owner);
 }
 
 void Fabric::require_readable(const void* src, size_t bytes) const {
-    require(is_in_own_window(src, bytes), "window read", "a kernel reads its own window only, and stays inside it",
-            windows_->offset_of(src) + bytes, windows_->window_bytes(), "let the peer put what is needed");
+    require(is_in_own_window(src, bytes), rules::kOwnWindowOnly, "window read", windows_->offset_of(src) + bytes,
+            windows_->window_bytes(), "let the peer put what is needed");
 }
 
 void Fabric::window_read(void* dst, const void* src, size_t bytes) {
@@ -113,20 +113,13 @@ void Fabric::check_access(const void* p, size_t bytes, bool write) {
         const uint64_t base = reinterpret_cast<uint64_t>(data);
         return at >= base && bytes <= size && at - base <= size - bytes;
     };
-    if (windows_->contains(p)) {
-        require(windows_->rank_of(p) == config_.rank, write ? "GM store" : "GM load",
-                "peers' windows are written by block copies only", windows_->rank_of(p), config_.rank, "use put_block");
-        require(windows_->offset_of(p) + bytes <= windows_->window_bytes(), write ? "GM store" : "GM load",
-                "an access stays inside the window", windows_->offset_of(p) + bytes, windows_->window_bytes(),
-                "check the offset against the window layout");
-        return;
-    }
+    if (windows_->contains(p)) return;  // words: require_own_window; copies: window_write, window_read
     if (holds(memory_.data(), memory_.bytes())) return;
     for (const GmRange& range : ranges_) {
         if (holds(range.data, range.bytes)) return;
     }
-    raise_fault({write ? "GM store" : "GM load", "an access lies in a tensor of the call, a window or the workspace",
-                 at, bytes, "check the address; tensors are known with their exact sizes"});
+    raise_fault({write ? "GM store" : "GM load", &rules::kGmKnownRange, at, bytes,
+                 "check the address; tensors are known with their exact sizes"});
 }
 
 void Fabric::step() {

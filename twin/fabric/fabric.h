@@ -58,6 +58,9 @@ class Fabric final : public GmHooks, private WriteSink {
     Traffic traffic() const { return meter_.totals(); }
 
     // GmHooks.
+    WindowMap window_map() const override {
+        return {windows_->window(0), windows_->reserved_bytes(), own_window_, windows_->window_bytes()};
+    }
     bool is_window(const void* p) const override { return windows_->contains(p); }
     void window_write(void* dst, const void* src, size_t bytes) override;
     void window_read(void* dst, const void* src, size_t bytes) override;

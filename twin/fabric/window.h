@@ -42,6 +42,7 @@ class WindowTable {
     uint8_t* window(uint32_t rank) const { return base_ + rank * stride_; }
     SharedPage& shared(uint32_t rank) const { return *reinterpret_cast<SharedPage*>(window(rank) + window_bytes_); }
     uint64_t window_bytes() const { return window_bytes_; }
+    uint64_t reserved_bytes() const { return reserved_bytes_; }  // from window(0) on, all windows
     uint32_t num_ranks() const { return num_ranks_; }
 
     bool contains(const void* p) const { return distance(p) < reserved_bytes_; }

@@ -10,6 +10,7 @@
 #include "twin/runtime/gm_hooks.h"
 #include "twin/runtime/kernel_fault.h"
 #include "twin/runtime/ub_layout.h"
+#include "twin/runtime/window_map.h"
 
 namespace ascend_deepep::twin {
 
@@ -30,7 +31,16 @@ struct EventFlag {
     uint64_t position;  // of the source pipe
 };
 
+// What the core has read again and again since it last gave way (twin/runtime/polling.h).
+struct Looks {
+    const void* word;
+    uint64_t value;
+    uint32_t repeats;
+    uint32_t others;  // words read since it was `word`
+};
+
 struct LaunchState;
+class SimtRunner;
 
 struct Core {
     uint8_t* ub;        // first byte of its 256 KB
@@ -38,10 +48,14 @@ struct Core {
     int32_t index;
     int32_t num_cores;
     GmHooks* hooks;
+    WindowMap windows;
+    Looks looks;
     bool progress;  // since its last poll_yield
     uint64_t ctrl;  // the CTRL special register
 
-    const void* pipe;  // the live TPipe
+    const void* pipe;          // the live TPipe
+    bool has_placed_tensors;   // LocalTensors at addresses, without a TPipe
+    uint32_t pipe_generation;  // counts Reset and Destroy, so that buffers of before are known
     uint32_t pipe_bytes;
     uint32_t num_buffers;
     uint32_t num_queue_buffers;
@@ -64,6 +78,16 @@ constexpr uint64_t kCtrlReset = uint64_t{1} << 60;
 extern __thread Core* current_core_pointer __attribute__((tls_model("initial-exec")));
 inline Core& current_core() {
     return *current_core_pointer;
+}
+
+// The runner of the SIMT function that this OS thread is in; null outside of one.
+extern __thread SimtRunner* current_simt_pointer __attribute__((tls_model("initial-exec")));
+
+// The running core, for what SIMT code cannot call.
+inline Core& scalar_core(const char* operation) {
+    require(current_simt_pointer == nullptr, rules::kScalarCodeOnly, operation, 1, 0,
+            "do it in front of asc_vf_call, and pass the result as an argument");
+    return current_core();
 }
 
 // True when p is inside the running core's unified buffer, reserve and data cache included.

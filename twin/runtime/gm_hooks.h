@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "twin/runtime/window_map.h"
+
 namespace ascend_deepep::twin {
 
 // One copy of several pieces of the same size, at regular distances on both sides.
@@ -22,6 +24,9 @@ struct Pieces {
 class __attribute__((visibility("default"))) GmHooks {
   public:
     virtual ~GmHooks() = default;
+
+    // Asked once a launch.
+    virtual WindowMap window_map() const { return {}; }
 
     // True when p lies in a mapped window, the own one or a peer's.
     virtual bool is_window(const void* /*p*/) const { return false; }
@@ -39,7 +44,8 @@ class __attribute__((visibility("default"))) GmHooks {
     // A store that skips the scalar cache. True when a device register took it, so that memory is left alone.
     virtual bool device_store(void* /*addr*/, uint64_t /*value*/, unsigned /*bytes*/) { return false; }
 
-    // Throws KernelFault when [p, p + bytes) is not inside a known GM range. Not called by the Fast policy.
+    // Throws KernelFault when [p, p + bytes), which lies in no window, is not inside a known GM range. Called for the
+    // GM side of every copy; for single words under Sim only.
     virtual void check_access(const void* /*p*/, size_t /*bytes*/, bool /*write*/) {}
 
     // Every live core only polled since the last call.

@@ -3,6 +3,8 @@
 // Layer: twin/runtime.
 #include "twin/runtime/kernel_fault.h"
 
+#include <cstdio>
+
 #include "twin/runtime/launch_state.h"
 #include "twin/runtime/simt.h"
 
@@ -12,8 +14,14 @@ namespace {
 
 std::string describe(int core_index, const char* kernel_name, const FaultInfo& info) {
     std::string text = kernel_name;
-    text += ", core " + std::to_string(core_index) + ": " + info.operation + ": " + info.rule;
+    text += ", core " + std::to_string(core_index) + ": " + info.operation;
+    text += std::string(": [") + info.rule->name + "] " + info.rule->text;
     text += " (got " + std::to_string(info.value) + ", limit " + std::to_string(info.limit) + ")";
+    if (info.address != nullptr) {
+        char address[32];
+        std::snprintf(address, sizeof(address), ", address %p", info.address);
+        text += address;
+    }
     if (info.site.file != nullptr) {
         text += std::string(" at ") + info.site.file + ":" + std::to_string(info.site.line);
     }

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "twin/runtime/rules.h"
+
 namespace ascend_deepep::twin {
 
 // Where a SIMT operation stands in the kernel source; a defaulted argument of the asc_* functions.
@@ -23,11 +25,12 @@ struct SourceSite {
 // Everything about one broken rule, as plain data: literals and numbers only.
 struct FaultInfo {
     const char* operation;  // "DataCopy", "WaitFlag", "asc_syncthreads"
-    const char* rule;       // the rule, as a sentence
-    uint64_t value;         // what the kernel did
-    uint64_t limit;         // what the rule allows
-    const char* advice;     // what to change
+    const Rule* rule;
+    uint64_t value;      // what the kernel did
+    uint64_t limit;      // what the rule allows
+    const char* advice;  // what to change
     SourceSite site = {nullptr, 0};
+    const void* address = nullptr;  // where it is the address that tells what happened
 };
 
 class __attribute__((visibility("default"))) KernelFault : public std::runtime_error {
@@ -45,10 +48,10 @@ class __attribute__((visibility("default"))) KernelFault : public std::runtime_e
 [[noreturn]] void raise_fault(const FaultInfo& info);
 
 // The accessors' form: one compare in line, the rest out of line and cold.
-inline void require(bool holds, const char* operation, const char* rule, uint64_t value, uint64_t limit,
+inline void require(bool holds, const Rule& rule, const char* operation, uint64_t value, uint64_t limit,
                     const char* advice) {
     if (__builtin_expect(!holds, 0)) {
-        raise_fault({operation, rule, value, limit, advice});
+        raise_fault({operation, &rule, value, limit, advice});
     }
 }
 

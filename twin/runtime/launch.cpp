@@ -70,8 +70,8 @@ void guard_ub(Core& core) {
 void check_ub_guard([[maybe_unused]] const Core& core) {
 #if !defined(__SANITIZE_ADDRESS__)
     for (uint32_t i = 0; i < kUbGuardBytes; ++i) {
-        require(core.ub[core.ub_bytes + i] == kUbPoison, "kernel end", "UB was written past the launch's UB size",
-                core.ub_bytes + i, core.ub_bytes, "find the raw UB pointer that runs over its buffer");
+        require(core.ub[core.ub_bytes + i] == kUbPoison, rules::kUbOverrun, "kernel end", core.ub_bytes + i,
+                core.ub_bytes, "find the raw UB pointer that runs over its buffer");
     }
 #endif
 }
@@ -81,9 +81,12 @@ void reset_core(Core& core, uint32_t index, LaunchState& state) {
     core.index = static_cast<int32_t>(index);
     core.num_cores = static_cast<int32_t>(state.config.num_cores);
     core.hooks = state.hooks;
+    core.windows = state.hooks->window_map();
+    core.looks = {};
     core.progress = false;
     core.ctrl = kCtrlReset;
     core.pipe = nullptr;
+    core.has_placed_tensors = false;
     core.pipe_bytes = 0;
     core.num_buffers = 0;
     core.num_queue_buffers = 0;
@@ -106,9 +109,11 @@ void finish_core(Core& core) {
     core.deferred->drain_all();
     check_queues_empty(core, "kernel end");
     check_flags_paired(core);
+    require(core.ctrl == kCtrlReset, rules::kCtrlRestored, "kernel end", core.ctrl, kCtrlReset,
+            "ResetCtrlSpr what SetCtrlSpr has changed: the next kernel of the core inherits it");
     check_ub_guard(core);
-    require(fiber_canary_intact(core.fiber), "kernel end", "the kernel overran its core's stack", kCoreStackBytes,
-            kCoreStackBytes, "keep large arrays in UB");
+    require(fiber_canary_intact(core.fiber), rules::kCoreStack, "kernel end", kCoreStackBytes, kCoreStackBytes,
+            "keep large arrays in UB");
 }
 
 // Takes a returned core out of the ring and gives the core to continue, null for none.
@@ -159,11 +164,11 @@ void link_ring(CorePool& pool, LaunchState& state) {
 }
 
 void check_config(const LaunchConfig& config) {
-    require(config.num_cores >= 1 && config.num_cores <= kMaxLaunchCores, "launch", "cores of a launch: 1..128",
+    require(config.num_cores >= 1 && config.num_cores <= kMaxLaunchCores, rules::kLaunchCores, "launch",
             config.num_cores, kMaxLaunchCores, "ask for at most the physical AIV count");
-    require(config.dyn_ubuf_bytes <= kUbMaxDynamicBytes, "launch", "UB of a launch must leave 8 KB and a 32 KB DCache",
-            config.dyn_ubuf_bytes, kUbMaxDynamicBytes, "use less UB");
-    require(current_core_pointer == nullptr, "launch", "a kernel cannot launch a kernel", 1, 0, "launch from the host");
+    require(config.dyn_ubuf_bytes <= kUbMaxDynamicBytes, rules::kUbLaunchSize, "launch", config.dyn_ubuf_bytes,
+            kUbMaxDynamicBytes, "use less UB");
+    require(current_core_pointer == nullptr, rules::kNestedLaunch, "launch", 1, 0, "launch from the host");
 }
 
 }  // namespace
@@ -174,7 +179,7 @@ void poll_yield() {
         return;
     }
     if (__builtin_expect(current_simt_pointer != nullptr, 0)) {
-        raise_fault({"poll_pause", "SIMT functions never wait", 1, 0, "poll in scalar code"});
+        raise_fault({"poll_pause", &rules::kSimtNeverWaits, 1, 0, "poll in scalar code"});
     }
     LaunchState& state = *core->launch;
     if (__builtin_expect(!core->deferred->empty(), 0)) {
@@ -182,6 +187,7 @@ void poll_yield() {
     }
     state.round_progressed |= core->progress;
     core->progress = false;
+    core->looks = {};
     if (core == state.last) {
         end_round(state);
     }
@@ -201,7 +207,7 @@ void check_queues_empty(Core& core, const char* operation) {
     for (uint32_t i = 0; i < core.num_buffers; ++i) {
         const UbBuffer& buffer = core.buffers[i];
         if (buffer.queue != nullptr) {
-            require(buffer.state == BufferState::kFree, operation, "a queue's tensor was not freed", i, 0,
+            require(buffer.state == BufferState::kFree, rules::kQueueLeft, operation, i, 0,
                     "FreeTensor every tensor that AllocTensor gave");
         }
     }
@@ -210,8 +216,8 @@ void check_queues_empty(Core& core, const char* operation) {
 void check_flags_paired(Core& core) {
     for (int event = 0; event < kNumAivEvents; ++event) {
         for (int id = 0; id < kNumEventIds; ++id) {
-            require(!core.flags[event][id].is_set, "kernel end", "SetFlag without its WaitFlag (event id)",
-                    static_cast<uint64_t>(id), 0, "wait for every flag that is set");
+            require(!core.flags[event][id].is_set, rules::kEventLeft, "kernel end", static_cast<uint64_t>(id), 0,
+                    "wait for every flag that is set");
         }
     }
 }

@@ -73,8 +73,8 @@ void SimtRunner::reset_fibers() {
 
 void SimtRunner::begin(const SimtCall& call) {
     const uint64_t threads = uint64_t{call.dim_x} * call.dim_y * call.dim_z;
-    require(threads >= 1 && threads <= kMaxSimtThreads, "asc_vf_call", "threads of a SIMT function: 1..2048", threads,
-            kMaxSimtThreads, "launch fewer threads and loop over the work");
+    require(threads >= 1 && threads <= kMaxSimtThreads, rules::kSimtThreads, "asc_vf_call", threads, kMaxSimtThreads,
+            "launch fewer threads and loop over the work");
     if (stack_bytes_ != call.stack_bytes) {
         build_stacks(call.stack_bytes);
     }
@@ -94,6 +94,7 @@ void SimtRunner::run(const SimtCall& call) {
     blockIdx = {static_cast<uint32_t>(core.index), 0, 0};
     gridDim = {static_cast<uint32_t>(core.num_cores), 1, 1};
     core.progress = true;
+    core.looks = {};
     current_simt_pointer = this;
     host_ = &core.fiber;
     ThreadFiber* first = idle_.back();
@@ -129,7 +130,7 @@ void SimtRunner::worker() {
             error_ = std::current_exception();
         }
         if (!fiber_canary_intact(self->fiber) && !error_) {
-            abandon({"asc_vf_call", "a SIMT thread overran its stack", stack_bytes_, stack_bytes_,
+            abandon({"asc_vf_call", &rules::kSimtStack, stack_bytes_, stack_bytes_,
                      "use fewer local arrays, or build the twin with larger SIMT stacks"});
         }
         if (error_) {
@@ -260,15 +261,14 @@ bool SimtRunner::release_stalled() {
 
 void SimtRunner::report_stall() {
     if (warp_waiting_ == 0) {
-        abandon({"asc_syncthreads", "divergent barrier: threads returned while others wait", exited_, 0,
+        abandon({"asc_syncthreads", &rules::kDivergentBarrier, exited_, 0,
                  "let every thread of the block reach every asc_syncthreads", barrier_site_});
     }
     for (uint32_t w = 0; w < kMaxWarps; ++w) {
         const Warp& warp = warps_[w];
         if (!warp.waiting.empty()) {
-            abandon({"warp operation", "divergent warp collective: lanes of the warp wait elsewhere",
-                     warp.waiting.size(), warp_lanes(w) - warp.exited, "let all live lanes of a warp reach the call",
-                     warp.site});
+            abandon({"warp operation", &rules::kDivergentCollective, warp.waiting.size(), warp_lanes(w) - warp.exited,
+                     "let all live lanes of a warp reach the call", warp.site});
         }
     }
     __builtin_unreachable();
@@ -289,9 +289,8 @@ const WarpExchange& SimtRunner::exchange(WarpOp op, bool vote, uint64_t value, W
         // Until it is complete, the result slot keeps the reduction for the case that a lane returns instead.
         exchange.result = reinterpret_cast<uintptr_t>(reduce);
     } else if (warp.op != op || warp.site.line != site.line || warp.site.file != site.file) {
-        abandon({"warp operation", "divergent warp collective: lanes of one warp are at different calls (lines)",
-                 static_cast<uint64_t>(site.line), static_cast<uint64_t>(warp.site.line),
-                 "let all live lanes of a warp reach the same call", site});
+        abandon({"warp operation", &rules::kDivergentCollective, static_cast<uint64_t>(site.line),
+                 static_cast<uint64_t>(warp.site.line), "let all live lanes of a warp reach the same call", site});
     }
     exchange.lanes |= 1u << lane;
     exchange.votes |= static_cast<uint32_t>(vote) << lane;

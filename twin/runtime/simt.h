@@ -10,9 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "twin/runtime/fiber.h"
-#include "twin/runtime/kernel_fault.h"
-#include "twin/runtime/ub_layout.h"
+#include "twin/runtime/core.h"
 
 struct AscendDeepepSimtIndex {
     uint32_t x, y, z;
@@ -145,16 +143,13 @@ class __attribute__((visibility("default"))) SimtRunner {
     std::exception_ptr error_;
 };
 
-// The runner of the VF that this OS thread is in; null outside a VF.
-extern __thread SimtRunner* current_simt_pointer __attribute__((tls_model("initial-exec")));
-
 // Runs a VF on this OS thread's runner.
 void run_simt(const SimtCall& call);
 
 // The running VF's runner; a fault outside SIMT code.
 inline SimtRunner& current_simt(const char* operation) {
     if (__builtin_expect(current_simt_pointer == nullptr, 0)) {
-        raise_fault({operation, "is for SIMT code only", 0, 0, "call it from a __simt_vf__ function"});
+        raise_fault({operation, &rules::kSimtCodeOnly, 0, 0, "call it from a __simt_vf__ function"});
     }
     return *current_simt_pointer;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DataCopy and DataCopyPad: bytes that move, units, and every limit with its legal neighbour.
+// DataCopy and DataCopyPad: bytes that move, units and gaps.
 // Layer: tests.
 #include <numeric>
 
@@ -74,82 +74,16 @@ TEST(padded_copies_move_bytes) {
     CHECK_EQ(to.values[14], 0);
 }
 
-TEST(negative_gm_stride) {
+TEST(a_negative_gm_stride_reads_the_same_block_again) {
     GmArray<uint8_t, 128> from;
     std::iota(from.values, from.values + 128, uint8_t{0});
     run_kernel([&] {
         Scratch<uint8_t> scratch(64);
-        DataCopyPad(scratch.tensor, from.tensor()[64], DataCopyExtParams{2, 32, -64, 0, 0},
+        DataCopyPad(scratch.tensor, from.tensor()[64], DataCopyExtParams{2, 32, -32, 0, 0},
                     DataCopyPadExtParams<uint8_t>{false, 0, 0, 0});
         sync<HardEvent::MTE2_S>();
-        CHECK_EQ(scratch.data()[0], 64);
-        CHECK_EQ(scratch.data()[32], 32);
-    });
-}
-
-TEST(units_and_alignment) {
-    GmArray<uint32_t, 64> gm;
-    const auto load = [&](uint32_t at, uint32_t count) {
-        Scratch<uint32_t> scratch(64);
-        DataCopy(scratch.tensor[at], gm.tensor(), count);
-    };
-    CHECK_FAULT("whole 32 B blocks", load(0, 9));
-    CHECK_FAULT("whole 32 B blocks", load(0, 0));
-    CHECK_FAULT("multiple of 32 B", load(1, 8));
-    run_kernel([&] { load(8, 8); });
-    CHECK_FAULT("aligned to its element", Scratch<uint32_t> s(64); AscendC::GlobalTensor<uint32_t> odd;
-                odd.SetGlobalBuffer(reinterpret_cast<uint32_t*>(reinterpret_cast<uint8_t*>(gm.values) + 2));
-                DataCopy(s.tensor, odd, 8));
-    const auto store = [&](uint32_t at, uint32_t bytes) {
-        Scratch<uint32_t> scratch(64);
-        DataCopyPad(gm.tensor(), scratch.tensor[at], DataCopyExtParams{1, bytes, 0, 0, 0});
-    };
-    CHECK_FAULT("multiple of 32 B", store(4, 8));
-    CHECK_FAULT("whole elements", store(0, 6));
-    run_kernel([&] { store(8, 12); });
-}
-
-TEST(block_counts_and_lengths) {
-    static GmArray<uint8_t, 4095 * 32> gm;
-    const auto load = [&](uint16_t blocks, uint32_t bytes) {
-        Scratch<uint8_t> scratch(4095 * 32);
-        DataCopyPad(scratch.tensor, gm.tensor(), DataCopyExtParams{blocks, bytes, 0, 0, 0},
-                    DataCopyPadExtParams<uint8_t>{false, 0, 0, 0});
-    };
-    CHECK_FAULT("blockCount", load(0, 32));
-    CHECK_FAULT("blockCount", load(4096, 32));
-    CHECK_FAULT("blockLen", load(1, 0));
-    CHECK_FAULT("blockLen", load(1, 2097152));
-    run_kernel([&] { load(4095, 32); });
-    CHECK_FAULT("blockCount", Scratch<uint8_t> s(64); DataCopy(s.tensor, gm.tensor(), DataCopyParams(0, 1, 0, 0)));
-    CHECK_FAULT("blockLen", Scratch<uint8_t> s(64); DataCopy(s.tensor, gm.tensor(), DataCopyParams(1, 0, 0, 0)));
-    CHECK_FAULT("at most 32 B a side", Scratch<uint8_t> s(128);
-                DataCopyPad(s.tensor, gm.tensor(), DataCopyExtParams{1, 8, 0, 0, 0},
-                            DataCopyPadExtParams<uint8_t>{true, 33, 0, 0}));
-    CHECK_FAULT("padded with 0 only", GmArray<uint64_t, 8> words; Scratch<uint64_t> s(8);
-                DataCopyPad(s.tensor, words.tensor(), DataCopyExtParams{1, 8, 0, 0, 0},
-                            DataCopyPadExtParams<uint64_t>{true, 1, 0, 3}));
-}
-
-TEST(ranges_stay_in_their_buffer) {
-    GmArray<uint32_t, 64> gm;
-    const auto load = [&](uint32_t at, uint32_t count) {
-        AscendC::TPipe pipe;
-        AscendC::TBuf<> first;
-        AscendC::TBuf<> second;
-        pipe.InitBuffer(first, 128);
-        pipe.InitBuffer(second, 128);
-        DataCopy(first.Get<uint32_t>()[at], gm.tensor(), count);
-    };
-    CHECK_FAULT("UB range outside its buffer", load(16, 24));
-    run_kernel([&] { load(16, 16); });
-    CHECK_FAULT("past the end of the GlobalTensor", Scratch<uint32_t> s(128); DataCopy(s.tensor, gm.tensor(), 72));
-    CHECK_FAULT("past the tensor's end", Scratch<uint32_t> s(8); s.tensor[9]);
-    CHECK_FAULT("UB range outside", Scratch<uint32_t> s(8); s.tensor.SetValue(8, 1));
-    run_kernel([] {
-        Scratch<uint32_t> s(8);
-        s.tensor.SetValue(7, 1);
-        CHECK_EQ(s.tensor.GetValue(7), 1u);
+        CHECK_EQ(scratch.data()[1], 65);
+        CHECK_EQ(scratch.data()[33], 65);
     });
 }
 
@@ -173,26 +107,6 @@ TEST(windows_go_through_the_hooks) {
     CHECK_EQ(hooks.window_reads.at(0), 512u);
     CHECK_EQ(window.values[1023], 5);
     CHECK_EQ(window.values[1024], 0);
-}
-
-TEST(sim_checks_gm_ranges) {
-    GmArray<uint32_t, 64> gm;
-    TestHooks hooks;
-    hooks.forbidden = reinterpret_cast<const uint8_t*>(gm.values + 40);
-    const auto load = [&](uint32_t count) {
-        run_kernel(
-            [&] {
-                Scratch<uint32_t> scratch(64);
-                DataCopy(scratch.tensor, gm.tensor(), count);
-            },
-            1, &hooks);
-    };
-    load(40);
-    if (kIsSim) {
-        CHECK_THROWS(KernelFault, "outside every known range", load(48));
-    } else {
-        load(48);
-    }
 }
 
 }  // namespace ascend_deepep::twin_test

@@ -10,11 +10,12 @@
 #include "op_kernel/port/port.h"
 #include "simt_api/asc_bf16.h"
 #include "simt_api/asc_simt.h"
-#include "tests/cpp/check.h"
+#include "tests/cpp/rule_check.h"
 #include "twin/runtime/launch.h"
 
 namespace ascend_deepep::twin_test {
 
+namespace rules = twin::rules;
 using twin::KernelFault;
 
 constexpr bool kIsSim = twin::Policy::kDeferred;
@@ -31,6 +32,9 @@ struct TestHooks : twin::GmHooks {
     uint64_t steps = 0;
     std::function<void()> on_idle;
 
+    twin::WindowMap windows;
+
+    twin::WindowMap window_map() const override { return windows; }
     bool is_window(const void* p) const override { return p >= window_begin && p < window_end; }
     void window_write(void* dst, const void* src, size_t bytes) override {
         window_writes.push_back(bytes);
@@ -50,7 +54,7 @@ struct TestHooks : twin::GmHooks {
     void check_access(const void* p, size_t bytes, bool) override {
         const auto* at = static_cast<const uint8_t*>(p);
         if (forbidden != nullptr && at <= forbidden && forbidden < at + bytes) {
-            twin::raise_fault({"GM access", "outside every known range", bytes, 0, "check the address"});
+            twin::raise_fault({"GM access", &rules::kGmKnownRange, bytes, 0, "check the address"});
         }
     }
     void idle() override {
@@ -77,12 +81,11 @@ inline void run_kernel(const Kernel& kernel, uint32_t num_cores = 1, twin::GmHoo
         hooks != nullptr ? *hooks : plain);
 }
 
-// The kernel breaks a rule whose text holds `part`; a plain kernel runs afterwards on the same thread.
-#define CHECK_FAULT(part, ...)                                                    \
-    do {                                                                          \
-        CHECK_THROWS(ascend_deepep::twin::KernelFault, (part),                    \
-                     ascend_deepep::twin_test::run_kernel([&] { __VA_ARGS__; })); \
-        ascend_deepep::twin_test::run_kernel([] {});                              \
+// The kernel breaks `rule`; a plain kernel runs afterwards on the same thread.
+#define CHECK_FAULT(rule, ...)                                                           \
+    do {                                                                                 \
+        CHECK_REFUSED(rule, ascend_deepep::twin_test::run_kernel([&] { __VA_ARGS__; })); \
+        ascend_deepep::twin_test::run_kernel([] {});                                     \
     } while (false)
 
 // One 32 B aligned array of GM.

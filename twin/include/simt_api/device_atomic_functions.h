@@ -27,11 +27,10 @@ constexpr bool kIsAtomicBits = kIsOneOf<T, int32_t, uint32_t, int64_t, uint64_t>
 // Decides by the address; true for UB.
 template <typename T>
 inline bool enter_simt_atomic(const char* operation, const T* p) {
-    require(reinterpret_cast<uintptr_t>(p) % sizeof(T) == 0, operation, "address must be aligned to its type",
+    require(reinterpret_cast<uintptr_t>(p) % sizeof(T) == 0, rules::kWordAlignment, operation,
             reinterpret_cast<uintptr_t>(p) % sizeof(T), sizeof(T), "align the address");
     if (is_ub(p)) {
-        require(sizeof(T) <= 4, operation, "64-bit atomics exist on GM only, this is UB", sizeof(T), 4,
-                "use a 32-bit counter in UB");
+        require(sizeof(T) <= 4, rules::kAtomicMemory, operation, sizeof(T), 4, "use a 32-bit counter in UB");
         return true;
     }
     touch_gm(p, sizeof(T), true);
@@ -45,14 +44,17 @@ inline T simt_atomic(const char* operation, T* p, Op op) {
         *p = op(old_value);
         return old_value;
     }
-    return update_word(p, op);
+    const T old_value = update_word(p, op);
+    note_look(operation, p, first_word(old_value));
+    return old_value;
 }
 
 }  // namespace ascend_deepep::twin
 
 #define ASCEND_DEEPEP_ATOMIC(name, types, expression)                                                            \
-    template <typename T, std::enable_if_t<ascend_deepep::twin::types<T>, int> = 0>                              \
+    template <typename T>                                                                                        \
     __simt_callee__ inline T name(T* address, ascend_deepep::twin::SameT<T> val) {                               \
+        static_assert(ascend_deepep::twin::types<T>, ASCEND_DEEPEP_ATOMIC_TYPES);                                \
         return ascend_deepep::twin::simt_atomic(#name, address, [val](T old_value) -> T { return expression; }); \
     }
 
@@ -67,25 +69,30 @@ ASCEND_DEEPEP_ATOMIC(asc_atomic_xor, kIsAtomicBits, old_value ^ val)
 
 #undef ASCEND_DEEPEP_ATOMIC
 
-template <typename T, std::enable_if_t<ascend_deepep::twin::kIsAtomicWord<T>, int> = 0>
+template <typename T>
 __simt_callee__ inline T asc_atomic_add(T* address, ascend_deepep::twin::SameT<T> val) {
+    static_assert(ascend_deepep::twin::kIsAtomicWord<T>, ASCEND_DEEPEP_ATOMIC_TYPES);
     if (ascend_deepep::twin::enter_simt_atomic("asc_atomic_add", address)) {
         const T old_value = *address;
         *address = old_value + val;
         return old_value;
     }
-    return ascend_deepep::twin::add_word(address, val);
+    const T old_value = ascend_deepep::twin::add_word(address, val);
+    ascend_deepep::twin::note_look("asc_atomic_add", address, ascend_deepep::twin::first_word(old_value));
+    return old_value;
 }
 
-template <typename T, std::enable_if_t<ascend_deepep::twin::kIsAtomicWord<T>, int> = 0>
+template <typename T>
 __simt_callee__ inline T asc_atomic_exch(T* address, ascend_deepep::twin::SameT<T> val) {
+    static_assert(ascend_deepep::twin::kIsAtomicWord<T>, ASCEND_DEEPEP_ATOMIC_TYPES);
     return ascend_deepep::twin::simt_atomic("asc_atomic_exch", address, [val](T) { return val; });
 }
 
 // Writes val where the word equals compare.
-template <typename T, std::enable_if_t<ascend_deepep::twin::kIsAtomicWord<T>, int> = 0>
+template <typename T>
 __simt_callee__ inline T asc_atomic_cas(T* address, ascend_deepep::twin::SameT<T> compare,
                                         ascend_deepep::twin::SameT<T> val) {
+    static_assert(ascend_deepep::twin::kIsAtomicWord<T>, ASCEND_DEEPEP_ATOMIC_TYPES);
     return ascend_deepep::twin::simt_atomic(
         "asc_atomic_cas", address, [compare, val](T old_value) { return old_value == compare ? val : old_value; });
 }

@@ -11,20 +11,24 @@
 #include "twin_detail/gm_access.h"
 #include "twin_detail/short_vectors.h"
 
-template <typename T, std::enable_if_t<ascend_deepep::twin::kIsGmType<T>, int> = 0>
+template <typename T>
 __simt_callee__ inline T asc_ldcg(T* address) {
+    static_assert(ascend_deepep::twin::kIsGmType<T>, ASCEND_DEEPEP_HINT_TYPES);
     return ascend_deepep::twin::load_gm("asc_ldcg", address);
 }
-template <typename T, std::enable_if_t<ascend_deepep::twin::kIsGmType<T>, int> = 0>
+template <typename T>
 __simt_callee__ inline T asc_ldca(T* address) {
+    static_assert(ascend_deepep::twin::kIsGmType<T>, ASCEND_DEEPEP_HINT_TYPES);
     return ascend_deepep::twin::load_gm("asc_ldca", address);
 }
-template <typename T, std::enable_if_t<ascend_deepep::twin::kIsGmType<T>, int> = 0>
+template <typename T>
 __simt_callee__ inline void asc_stcg(T* address, ascend_deepep::twin::SameT<T> val) {
+    static_assert(ascend_deepep::twin::kIsGmType<T>, ASCEND_DEEPEP_HINT_TYPES);
     ascend_deepep::twin::store_gm<T>("asc_stcg", address, val);
 }
-template <typename T, std::enable_if_t<ascend_deepep::twin::kIsGmType<T>, int> = 0>
+template <typename T>
 __simt_callee__ inline void asc_stwt(T* address, ascend_deepep::twin::SameT<T> val) {
+    static_assert(ascend_deepep::twin::kIsGmType<T>, ASCEND_DEEPEP_HINT_TYPES);
     ascend_deepep::twin::store_gm<T>("asc_stwt", address, val);
 }
 

@@ -34,8 +34,8 @@ inline const WarpExchange& vote(bool predicate, SourceSite site) {
 // `source` gives the lane to read from the own lane and the width of a segment.
 template <typename T, typename Source>
 inline T shuffle(T value, int32_t width, SourceSite site, Source source) {
-    require(width >= 1 && width <= warpSize && (width & (width - 1)) == 0, "asc_shfl",
-            "width must be a power of two up to 32", static_cast<uint64_t>(width), warpSize, "use 2, 4, 8, 16 or 32");
+    require(width >= 1 && width <= warpSize && (width & (width - 1)) == 0, rules::kShuffleWidth, "asc_shfl",
+            static_cast<uint64_t>(width), warpSize, "use 2, 4, 8, 16 or 32");
     SimtRunner& runner = current_simt("asc_shfl");
     const auto lane = static_cast<int32_t>(runner.thread() % kWarpLanes);
     const WarpExchange& exchange = runner.exchange(WarpOp::kShuffle, false, lane_word(value), nullptr, site);

@@ -177,11 +177,11 @@ template <typename T, typename U>
 __aicore__ inline void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode,
                             const uint32_t count) {
     using namespace ascend_deepep::twin;
-    require(is_legal_cast<T, U>(roundMode), "Cast",
-            "illegal (dst, src, RoundMode): hardware skips it silently (mode, element sizes as dst*16+src)",
-            static_cast<uint64_t>(roundMode), sizeof(T) * 16 + sizeof(U), "use a legal mode, or cast by way of float");
+    require(is_legal_cast<T, U>(roundMode), rules::kCastTriple, "Cast", static_cast<uint64_t>(roundMode),
+            sizeof(T) * 16 + sizeof(U), "use a legal mode, or cast by way of float");
     require_operand("Cast", dst, count);
     require_operand("Cast", src, count);
+    require_apart("Cast", span_of(dst, count), span_of(src, count), sizeof(T) <= sizeof(U));
     T* out = reinterpret_cast<T*>(dst.twin_data());
     const U* in = reinterpret_cast<const U*>(src.twin_data());
     if constexpr (is_legal_cast<T, U>(RoundMode::CAST_RINT) || is_legal_cast<T, U>(RoundMode::CAST_NONE)) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "twin/runtime/copy_units.h"
+#include "twin/runtime/polling.h"
 #include "twin_detail/tpipe.h"
 
 namespace ascend_deepep::twin {
@@ -84,52 +85,45 @@ struct CopyPlan {
     int64_t dst_step;
     int64_t src_step;
 
-    // Lowest and one past the highest byte that the GM or UB side touches, relative to its pointer.
-    static int64_t low(int64_t step, uint32_t blocks) { return step < 0 ? step * (int64_t{blocks} - 1) : 0; }
-    static int64_t high(int64_t step, uint32_t blocks, uint32_t bytes) {
-        return (step < 0 ? 0 : step * (int64_t{blocks} - 1)) + bytes;
+    // Bytes from the first to the last that the GM or UB side touches. No step is negative: require_strides.
+    static uint64_t extent(int64_t step, uint32_t blocks, uint32_t bytes) {
+        return static_cast<uint64_t>(step) * (blocks - 1) + bytes;
     }
 };
 
 inline void require_counts(const char* operation, uint64_t blocks, uint64_t length, uint64_t max_length) {
-    require(blocks >= 1 && blocks <= kMaxCopyBlocks, operation, "blockCount must be 1..4095", blocks, kMaxCopyBlocks,
+    require(blocks >= 1 && blocks <= kMaxCopyBlocks, rules::kCopyBlockCount, operation, blocks, kMaxCopyBlocks,
             "split the copy");
-    require(length >= 1 && length <= max_length, operation, "blockLen out of range, at least 1 (length, limit)", length,
-            max_length, "split the copy, or skip a copy of nothing");
+    require(length >= 1 && length <= max_length, rules::kCopyBlockLength, operation, length, max_length,
+            "split the copy, or skip a copy of nothing");
 }
 
 // Checks the UB side of a copy, whose blocks take `room` bytes each.
 inline void require_ub_side(const char* operation, const uint8_t* data, int64_t step, uint32_t blocks, uint32_t room,
                             const UbBuffer* buffer) {
     require_ub_aligned(operation, data);
-    require_ub(operation, data, static_cast<uint64_t>(CopyPlan::high(step, blocks, room)), buffer);
+    require_ub(operation, data, CopyPlan::extent(step, blocks, room), buffer);
 }
 
 template <typename T>
 inline uint32_t whole_blocks(const char* operation, uint32_t count) {
     const uint64_t bytes = uint64_t{count} * sizeof(T);
-    require(count > 0 && bytes % kUbBlockBytes == 0, operation,
-            "count copies move whole 32 B blocks; hardware would round down (bytes, unit)", bytes, kUbBlockBytes,
+    require(count > 0 && bytes % kUbBlockBytes == 0, rules::kCopyWholeUnits, operation, bytes, kUbBlockBytes,
             "use DataCopyPad for other sizes");
-    require(bytes / kUbBlockBytes <= 0xffff, operation, "a count copy has at most 65535 blocks of 32 B",
-            bytes / kUbBlockBytes, 0xffff, "split the copy");
+    require(bytes / kUbBlockBytes <= 0xffff, rules::kCopyMaxUnits, operation, bytes / kUbBlockBytes, 0xffff,
+            "split the copy");
     return static_cast<uint32_t>(bytes);
 }
 
 template <typename T>
 inline void require_gm_aligned(const char* operation, const void* p) {
-    require(reinterpret_cast<uintptr_t>(p) % sizeof(T) == 0, operation, "GM address must be aligned to its element",
+    require(reinterpret_cast<uintptr_t>(p) % sizeof(T) == 0, rules::kGmAlignment, operation,
             reinterpret_cast<uintptr_t>(p) % sizeof(T), sizeof(T), "align the GM offset");
 }
 
 inline void copy_from_gm(const CopyPlan& plan) {
     GmHooks& hooks = *current_core().hooks;
-    const bool begins_in_window = hooks.is_window(plan.src);
-    const bool ends_in_window =
-        plan.blocks == 1 ? begins_in_window : hooks.is_window(plan.src + plan.src_step * (plan.blocks - 1));
-    require(begins_in_window == ends_in_window, "DataCopy", "a load lies in windows or outside of them (pieces)",
-            plan.blocks, 1, "check address and strides");
-    if (begins_in_window) {
+    if (hooks.is_window(plan.src)) {
         hooks.window_read_pieces({plan.dst, plan.src, plan.dst_step, plan.src_step, plan.blocks, plan.block_bytes});
         return;
     }
@@ -167,16 +161,18 @@ inline CopyPlan merged(CopyPlan plan) {
     return plan;
 }
 
-inline void touch_gm_side(const uint8_t* data, int64_t step, uint32_t blocks, uint32_t bytes, bool write) {
-    if constexpr (Policy::kChecksGm) {
-        GmHooks& hooks = *current_core().hooks;
-        for (uint32_t i = 0; i < blocks; ++i) {
-            // window_write and window_read check what they are given: peers' windows take whole blocks.
-            if (!hooks.is_window(data + step * i)) hooks.check_access(data + step * i, bytes, write);
-        }
-    } else {
-        static_cast<void>(data), static_cast<void>(step), static_cast<void>(blocks), static_cast<void>(bytes);
-        static_cast<void>(write);
+// The GM side of a copy, from its lowest byte to its highest. Windows check what they are given, piece by piece.
+inline void touch_gm_side(const char* operation, const uint8_t* data, int64_t step, uint32_t blocks, uint32_t bytes,
+                          bool write) {
+    GmHooks& hooks = *current_core().hooks;
+    const bool in_window = hooks.is_window(data);
+    require(blocks == 1 || hooks.is_window(data + step * (blocks - 1)) == in_window, rules::kWindowOrNot, operation,
+            blocks, 1, "check address and strides");
+    if (!in_window) {
+        hooks.check_access(data, CopyPlan::extent(step, blocks, bytes), write);
+    }
+    if (!write) {
+        note_look(operation, data, 0);
     }
 }
 
@@ -194,25 +190,26 @@ inline CopyPlan plan_of(uint8_t* dst, const uint8_t* src, const AscendC::DataCop
 template <typename T>
 inline void issue_load(const AscendC::LocalTensor<T>& dst, const AscendC::GlobalTensor<T>& src, const CopyPlan& plan) {
     require_gm_aligned<T>("DataCopy", plan.src);
-    src.require_inside("DataCopy", 0,
-                       static_cast<uint64_t>(CopyPlan::high(plan.src_step, plan.blocks, plan.block_bytes)) / sizeof(T));
+    src.require_inside("DataCopy", 0, CopyPlan::extent(plan.src_step, plan.blocks, plan.block_bytes) / sizeof(T));
     require_ub_side("DataCopy", plan.dst, plan.dst_step, plan.blocks, plan.block_bytes, dst.twin_buffer());
-    touch_gm_side(plan.src, plan.src_step, plan.blocks, plan.block_bytes, false);
+    touch_gm_side("DataCopy", plan.src, plan.src_step, plan.blocks, plan.block_bytes, false);
     issue(Pipe::kMte2, [plan = merged(plan)] { copy_from_gm(plan); });
 }
 
 template <typename T>
 inline void issue_store(const AscendC::GlobalTensor<T>& dst, const AscendC::LocalTensor<T>& src, const CopyPlan& plan) {
     require_gm_aligned<T>("DataCopy", plan.dst);
-    dst.require_inside("DataCopy", 0,
-                       static_cast<uint64_t>(CopyPlan::high(plan.dst_step, plan.blocks, plan.block_bytes)) / sizeof(T));
+    dst.require_inside("DataCopy", 0, CopyPlan::extent(plan.dst_step, plan.blocks, plan.block_bytes) / sizeof(T));
     require_ub_side("DataCopy", plan.src, plan.src_step, plan.blocks, plan.block_bytes, src.twin_buffer());
-    touch_gm_side(plan.dst, plan.dst_step, plan.blocks, plan.block_bytes, true);
+    touch_gm_side("DataCopy", plan.dst, plan.dst_step, plan.blocks, plan.block_bytes, true);
     issue(Pipe::kMte3, [plan = merged(plan)] { copy_to_gm(plan); });
 }
 
 template <typename T>
 inline void issue_move(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src, const CopyPlan& plan) {
+    if (plan.blocks == 1) {
+        require_apart("DataCopy", {plan.dst, plan.block_bytes}, {plan.src, plan.block_bytes}, true);
+    }
     require_ub_side("DataCopy", plan.dst, plan.dst_step, plan.blocks, plan.block_bytes, dst.twin_buffer());
     require_ub_side("DataCopy", plan.src, plan.src_step, plan.blocks, plan.block_bytes, src.twin_buffer());
     issue(Pipe::kV, [plan] { copy_in_ub(plan); });

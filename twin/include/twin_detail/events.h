@@ -5,14 +5,15 @@
 // as on hardware: the scalar unit goes on.
 #pragma once
 
+#include "twin_detail/compile_rules.h"
 #include "twin_detail/types.h"
 
 namespace ascend_deepep::twin {
 
 inline EventFlag& event_flag(const char* operation, AscendC::HardEvent event, int32_t id) {
-    require(id >= 0 && id < kNumEventIds, operation, "event id must be 0..7", static_cast<uint64_t>(id),
-            kNumEventIds - 1, "take ids from TPipe::FetchEventID or AllocEventID");
-    return current_core().flags[static_cast<int>(event)][id];
+    require(id >= 0 && id < kNumEventIds, rules::kEventId, operation, static_cast<uint64_t>(id), kNumEventIds - 1,
+            "take ids from TPipe::FetchEventID or AllocEventID");
+    return scalar_core(operation).flags[static_cast<int>(event)][id];
 }
 
 }  // namespace ascend_deepep::twin
@@ -23,8 +24,8 @@ template <HardEvent event>
 __aicore__ inline void SetFlag(int32_t eventID) {
     using namespace ascend_deepep::twin;
     EventFlag& flag = event_flag("SetFlag", event, eventID);
-    require(!flag.is_set, "SetFlag", "flag is set already: SetFlag twice without WaitFlag (event id)",
-            static_cast<uint64_t>(eventID), 0, "wait for the flag before setting it again, or use another id");
+    require(!flag.is_set, rules::kEventSetTwice, "SetFlag", static_cast<uint64_t>(eventID), 0,
+            "wait for the flag before setting it again, or use another id");
     flag.is_set = true;
     if constexpr (Policy::kDeferred) {
         flag.position = current_core().deferred->issued(pipes_of(event).source);
@@ -35,8 +36,8 @@ template <HardEvent event>
 __aicore__ inline void WaitFlag(int32_t eventID) {
     using namespace ascend_deepep::twin;
     EventFlag& flag = event_flag("WaitFlag", event, eventID);
-    require(flag.is_set, "WaitFlag", "no SetFlag came before: the pipe would wait for ever (event id)",
-            static_cast<uint64_t>(eventID), 0, "set the same event and id first");
+    require(flag.is_set, rules::kEventNotSet, "WaitFlag", static_cast<uint64_t>(eventID), 0,
+            "set the same event and id first");
     flag.is_set = false;
     if constexpr (Policy::kDeferred) {
         constexpr PipePair kPipes = pipes_of(event);
@@ -52,7 +53,8 @@ __aicore__ inline void WaitFlag(int32_t eventID) {
 template <pipe_t pipe>
 __aicore__ inline void PipeBarrier() {
     static_assert(pipe == PIPE_V || pipe == PIPE_MTE2 || pipe == PIPE_MTE3 || pipe == PIPE_ALL,
-                  "an AIV core has PIPE_V, PIPE_MTE2 and PIPE_MTE3; the scalar pipe has no barrier");
+                  ASCEND_DEEPEP_BARRIER_PIPE);
+    static_cast<void>(ascend_deepep::twin::scalar_core("PipeBarrier"));
     if constexpr (ascend_deepep::twin::Policy::kDeferred && pipe == PIPE_ALL) {
         ascend_deepep::twin::current_core().deferred->drain_all();
     }

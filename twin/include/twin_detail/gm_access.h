@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "twin/runtime/polling.h"
 #include "twin_detail/policy.h"
 #include "twin_detail/short_vectors.h"
 
@@ -21,8 +22,8 @@ template <typename T>
 constexpr bool kIsGmType = kIsGmScalar<T> || kIsGmVector<T>;
 
 inline void enter_gm(const char* operation, const void* p, size_t bytes, bool write) {
-    require(!is_ub(p), operation, "takes GM addresses only, this is UB", bytes, 0, "dereference UB pointers directly");
-    require(reinterpret_cast<uintptr_t>(p) % bytes == 0, operation, "GM address must be aligned to its type",
+    require(!is_ub(p), rules::kGmOnly, operation, bytes, 0, "dereference UB pointers directly");
+    require(reinterpret_cast<uintptr_t>(p) % bytes == 0, rules::kWordAlignment, operation,
             reinterpret_cast<uintptr_t>(p) % bytes, bytes, "align the address or use a narrower type");
     touch_gm(p, bytes, write);
 }
@@ -42,6 +43,7 @@ inline T load_gm(const char* operation, const T* p) {
     } else {
         std::memcpy(static_cast<void*>(&value), p, sizeof(T));
     }
+    note_look(operation, p, first_word(value));
     return value;
 }
 

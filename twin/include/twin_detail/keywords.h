@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "twin_detail/compile_rules.h"
+
 #define __NPU_ARCH__ 3510
 
 #define __global__
@@ -18,9 +20,9 @@
 #define __callee__
 // A function cannot say its bound at run time, so the bound is written in front of it: that many no-ops, which
 // asc_vf_call counts (twin/runtime/launch_bound.h).
-#define __launch_bounds__(threads)                                                                \
-    __attribute__((patchable_function_entry(::ascend_deepep::twin::checked_launch_bound(threads), \
-                                            ::ascend_deepep::twin::checked_launch_bound(threads))))
+#define __launch_bounds__(threads)                                                                    \
+    __attribute__((patchable_function_entry(::ascend_deepep::twin::checked_launch_bound<(threads)>(), \
+                                            ::ascend_deepep::twin::checked_launch_bound<(threads)>())))
 #define __gm__
 #define __ubuf__
 #define __inout_pipe__(pipe)
@@ -45,8 +47,9 @@ using cce::dim3;
 constexpr int32_t warpSize = 32;
 
 namespace ascend_deepep::twin {
-// Not a constant, hence a compile error, for a bad bound.
-constexpr unsigned checked_launch_bound(unsigned threads) {
-    return threads >= 1 && threads <= 2048 ? threads : throw "__launch_bounds__ must be 1..2048";
+template <long long kBound>
+constexpr unsigned checked_launch_bound() {
+    static_assert(kBound >= 1 && kBound <= 2048, ASCEND_DEEPEP_LAUNCH_BOUND_RANGE);
+    return static_cast<unsigned>(kBound);
 }
 }  // namespace ascend_deepep::twin

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compile-time policy under all accessors: Fast does work at once, Sim queues it per pipe and checks GM ranges.
-// Layer: twin/include. ASCEND_DEEPEP_TWIN_POLICY names it; a binary holds accessors of one policy only.
+// The compile-time policy under all accessors: Fast does work at once, Sim queues it per pipe and checks the GM range
+// of every word. All other rules hold under both. Layer: twin/include. ASCEND_DEEPEP_TWIN_POLICY names it; a binary
+// holds accessors of one policy only.
 #pragma once
 
 #include <utility>
@@ -16,11 +17,11 @@ namespace ascend_deepep::twin {
 namespace policy {
 struct Fast {
     static constexpr bool kDeferred = false;
-    static constexpr bool kChecksGm = false;
+    static constexpr bool kChecksWords = false;
 };
 struct Sim {
     static constexpr bool kDeferred = true;
-    static constexpr bool kChecksGm = true;
+    static constexpr bool kChecksWords = true;
 };
 }  // namespace policy
 
@@ -37,10 +38,11 @@ inline void issue(Pipe pipe, Work&& work) {
     }
 }
 
-// Every access to GM passes here.
+// Every access to a word of GM passes here.
 inline void touch_gm(const void* p, size_t bytes, bool write) {
     Core& core = current_core();
-    if constexpr (Policy::kChecksGm) {
+    require_own_window(core.windows, p, bytes, write);
+    if constexpr (Policy::kChecksWords) {
         core.hooks->check_access(p, bytes, write);
     }
     if (write) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "twin_detail/compile_rules.h"
 #include "twin_detail/tensor.h"
 
 namespace ascend_deepep::twin {
@@ -15,8 +16,9 @@ template <typename T>
 constexpr bool kIsBypassWord = kIsOneOf<T, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>;
 
 inline void require_gm_word(const char* operation, const void* p, size_t bytes) {
-    require(!is_ub(p), operation, "takes GM addresses only, this is UB", 1, 0, "use LocalTensor for UB");
-    require(reinterpret_cast<uintptr_t>(p) % bytes == 0, operation, "GM word must be aligned to its size",
+    static_cast<void>(scalar_core(operation));
+    require(!is_ub(p), rules::kGmOnly, operation, 1, 0, "use LocalTensor for UB");
+    require(reinterpret_cast<uintptr_t>(p) % bytes == 0, rules::kWordAlignment, operation,
             reinterpret_cast<uintptr_t>(p) % bytes, bytes, "align the address");
 }
 
@@ -56,9 +58,14 @@ constexpr bool kIsCtrlField = (startBit >= 6 && startBit <= endBit && endBit <= 
                               (startBit == endBit && (startBit == 45 || startBit == 48 || startBit == 50 ||
                                                       startBit == 53 || startBit == 59 || startBit == 60));
 
-inline void enter_scalar_atomic(const char* operation, const void* p, size_t bytes) {
-    require_gm_word(operation, p, bytes);
-    touch_gm(p, bytes, true);
+// One scalar atomic; `update` gives the old value.
+template <typename T, typename Update>
+inline T scalar_atomic(const char* operation, T* p, Update update) {
+    require_gm_word(operation, p, sizeof(T));
+    touch_gm(p, sizeof(T), true);
+    const T old_value = update();
+    note_look(operation, p, first_word(old_value));
+    return old_value;
 }
 
 }  // namespace ascend_deepep::twin
@@ -68,7 +75,7 @@ namespace AscendC {
 template <typename T>
 __aicore__ inline void WriteGmByPassDCache(__gm__ T* addr, T value) {
     using namespace ascend_deepep::twin;
-    static_assert(kIsBypassWord<T>, "WriteGmByPassDCache takes integers of 8 to 64 bits");
+    static_assert(kIsBypassWord<T>, ASCEND_DEEPEP_WORD_TYPES);
     require_gm_word("WriteGmByPassDCache", addr, sizeof(T));
     Core& core = current_core();
     core.progress = true;
@@ -82,45 +89,49 @@ __aicore__ inline void WriteGmByPassDCache(__gm__ T* addr, T value) {
 template <typename T>
 __aicore__ inline T ReadGmByPassDCache(__gm__ T* addr) {
     using namespace ascend_deepep::twin;
-    static_assert(kIsBypassWord<T>, "ReadGmByPassDCache takes integers of 8 to 64 bits");
+    static_assert(kIsBypassWord<T>, ASCEND_DEEPEP_WORD_TYPES);
     require_gm_word("ReadGmByPassDCache", addr, sizeof(T));
     touch_gm(addr, sizeof(T), false);
-    return __atomic_load_n(addr, __ATOMIC_ACQUIRE);
+    const T value = __atomic_load_n(addr, __ATOMIC_ACQUIRE);
+    note_look("ReadGmByPassDCache", addr, first_word(value));
+    return value;
 }
 
 template <typename T>
 __aicore__ inline T AtomicAdd(__gm__ T* address, T value) {
-    static_assert(ascend_deepep::twin::kIsScalarAtomic<T>, "AtomicAdd: uint32 int32 uint64 int64 float");
-    ascend_deepep::twin::enter_scalar_atomic("AtomicAdd", address, sizeof(T));
-    return ascend_deepep::twin::add_word(address, value);
+    using namespace ascend_deepep::twin;
+    static_assert(kIsScalarAtomic<T>, ASCEND_DEEPEP_WORD_TYPES);
+    return scalar_atomic("AtomicAdd", address, [&] { return add_word(address, value); });
 }
 template <typename T>
 __aicore__ inline T AtomicMax(__gm__ T* address, T value) {
-    static_assert(ascend_deepep::twin::kIsScalarAtomic<T>, "AtomicMax: uint32 int32 uint64 int64 float");
-    ascend_deepep::twin::enter_scalar_atomic("AtomicMax", address, sizeof(T));
-    return ascend_deepep::twin::update_word(address,
-                                            [value](T old_value) { return old_value < value ? value : old_value; });
+    using namespace ascend_deepep::twin;
+    static_assert(kIsScalarAtomic<T>, ASCEND_DEEPEP_WORD_TYPES);
+    return scalar_atomic("AtomicMax", address,
+                         [&] { return update_word(address, [&](T seen) { return seen < value ? value : seen; }); });
 }
 template <typename T>
 __aicore__ inline T AtomicMin(__gm__ T* address, T value) {
-    static_assert(ascend_deepep::twin::kIsScalarAtomic<T>, "AtomicMin: uint32 int32 uint64 int64 float");
-    ascend_deepep::twin::enter_scalar_atomic("AtomicMin", address, sizeof(T));
-    return ascend_deepep::twin::update_word(address,
-                                            [value](T old_value) { return value < old_value ? value : old_value; });
+    using namespace ascend_deepep::twin;
+    static_assert(kIsScalarAtomic<T>, ASCEND_DEEPEP_WORD_TYPES);
+    return scalar_atomic("AtomicMin", address,
+                         [&] { return update_word(address, [&](T seen) { return value < seen ? value : seen; }); });
 }
 // Writes value2 where the word equals value1; returns what was there.
 template <typename T>
 __aicore__ inline T AtomicCas(__gm__ T* address, T value1, T value2) {
-    static_assert(ascend_deepep::twin::kIsOneOf<T, uint32_t, uint64_t>, "AtomicCas: uint32 uint64");
-    ascend_deepep::twin::enter_scalar_atomic("AtomicCas", address, sizeof(T));
-    __atomic_compare_exchange_n(address, &value1, value2, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    return value1;
+    using namespace ascend_deepep::twin;
+    static_assert(kIsOneOf<T, uint32_t, uint64_t>, ASCEND_DEEPEP_WORD_TYPES);
+    return scalar_atomic("AtomicCas", address, [&] {
+        __atomic_compare_exchange_n(address, &value1, value2, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        return value1;
+    });
 }
 template <typename T>
 __aicore__ inline T AtomicExch(__gm__ T* address, T value) {
-    static_assert(ascend_deepep::twin::kIsOneOf<T, uint32_t, uint64_t>, "AtomicExch: uint32 uint64");
-    ascend_deepep::twin::enter_scalar_atomic("AtomicExch", address, sizeof(T));
-    return __atomic_exchange_n(address, value, __ATOMIC_ACQ_REL);
+    using namespace ascend_deepep::twin;
+    static_assert(kIsOneOf<T, uint32_t, uint64_t>, ASCEND_DEEPEP_WORD_TYPES);
+    return scalar_atomic("AtomicExch", address, [&] { return __atomic_exchange_n(address, value, __ATOMIC_ACQ_REL); });
 }
 
 // The twin keeps no stale lines, so cleaning one is a fence.
@@ -138,10 +149,10 @@ __aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
 }
 
 __aicore__ inline int64_t GetBlockIdx() {
-    return ascend_deepep::twin::current_core().index;
+    return ascend_deepep::twin::scalar_core("GetBlockIdx").index;
 }
 __aicore__ inline int64_t GetBlockNum() {
-    return ascend_deepep::twin::current_core().num_cores;
+    return ascend_deepep::twin::scalar_core("GetBlockNum").num_cores;
 }
 // 1 GHz on this part: nanoseconds.
 __aicore__ inline int64_t GetSystemCycle() {
@@ -154,15 +165,15 @@ __aicore__ inline constexpr uint32_t GetUBSizeInBytes() {
 
 template <int8_t startBit, int8_t endBit>
 __aicore__ inline void SetCtrlSpr(int64_t value) {
-    static_assert(ascend_deepep::twin::kIsCtrlField<startBit, endBit>, "SetCtrlSpr cannot write these bits");
+    static_assert(ascend_deepep::twin::kIsCtrlField<startBit, endBit>, ASCEND_DEEPEP_CTRL_BITS);
     constexpr uint64_t kMask = ((uint64_t{1} << (endBit - startBit + 1)) - 1) << startBit;
-    uint64_t& ctrl = ascend_deepep::twin::current_core().ctrl;
+    uint64_t& ctrl = ascend_deepep::twin::scalar_core("SetCtrlSpr").ctrl;
     ctrl = (ctrl & ~kMask) | ((static_cast<uint64_t>(value) << startBit) & kMask);
 }
 template <int8_t startBit, int8_t endBit>
 __aicore__ inline int64_t GetCtrlSpr() {
     constexpr int kBits = endBit - startBit + 1;
-    static_assert(startBit >= 0 && startBit <= endBit && endBit < 64, "no such bits");
+    static_assert(startBit >= 0 && startBit <= endBit && endBit < 64, ASCEND_DEEPEP_CTRL_BITS);
     constexpr uint64_t kMask = kBits == 64 ? ~uint64_t{0} : (uint64_t{1} << kBits) - 1;
     return static_cast<int64_t>((ascend_deepep::twin::current_core().ctrl >> startBit) & kMask);
 }

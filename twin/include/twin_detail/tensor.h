@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "twin/runtime/polling.h"
 #include "twin_detail/float16.h"
 #include "twin_detail/types.h"
 
@@ -16,14 +17,37 @@ inline void require_ub(const char* operation, const uint8_t* data, uint64_t byte
     const uint8_t* low = buffer != nullptr ? buffer->data : core.ub;
     const uint64_t size = buffer != nullptr ? buffer->bytes : core.ub_bytes;
     const uint64_t offset = static_cast<uint64_t>(data - low);
-    require(offset <= size && bytes <= size - offset, operation, "UB range outside its buffer (end, buffer size)",
-            offset + bytes, size, "use a larger buffer or a shorter range");
+    require(offset <= size && bytes <= size - offset, rules::kUbRange, operation, offset + bytes, size,
+            "use a larger buffer or a shorter range");
 }
 
+// Stands in front of every copy and vector instruction, so it also tells where they are called from.
 inline void require_ub_aligned(const char* operation, const uint8_t* data) {
-    const auto offset = static_cast<uint64_t>(data - current_core().ub);
-    require(offset % kUbBlockBytes == 0, operation, "UB address must be a multiple of 32 B (offset, unit)", offset,
-            kUbBlockBytes, "align the element offset");
+    const auto offset = static_cast<uint64_t>(data - scalar_core(operation).ub);
+    require(offset % kUbBlockBytes == 0, rules::kUbAlignment, operation, offset, kUbBlockBytes,
+            "align the element offset");
+}
+
+struct UbSpan {
+    const uint8_t* data;
+    uint64_t bytes;
+};
+
+// Destination and source of one instruction: the same place, where `may_coincide`, or no byte in common.
+inline void require_apart(const char* operation, UbSpan dst, UbSpan src, bool may_coincide) {
+    const uint64_t dst_in_src = static_cast<uint64_t>(dst.data - src.data);
+    const uint64_t src_in_dst = static_cast<uint64_t>(src.data - dst.data);
+    require((may_coincide && dst_in_src == 0) || (dst_in_src >= src.bytes && src_in_dst >= dst.bytes),
+            rules::kOperandOverlap, operation, dst.bytes, src.bytes, "give the result a place of its own");
+}
+
+// A LocalTensor at an address of its own: TPipe cuts from the same bytes.
+inline uint8_t* placed_in_ub(uint32_t byte_address) {
+    Core& core = scalar_core("LocalTensor");
+    require(core.pipe == nullptr, rules::kOneUbAllocator, "LocalTensor", byte_address, 0,
+            "take the tensor from a TBuf, or make no TPipe");
+    core.has_placed_tensors = true;
+    return core.ub + byte_address;
 }
 
 }  // namespace ascend_deepep::twin
@@ -38,7 +62,7 @@ class LocalTensor {
     __aicore__ inline LocalTensor() {}
     // byte_address counts from the start of UB, statics included.
     __aicore__ inline LocalTensor(TPosition position, uint32_t byte_address, uint32_t count)
-        : data_(ascend_deepep::twin::current_core().ub + byte_address),
+        : data_(ascend_deepep::twin::placed_in_ub(byte_address)),
           bytes_(count * static_cast<uint32_t>(sizeof(T))),
           position_(position) {
         ascend_deepep::twin::require_ub("LocalTensor", data_, bytes_, nullptr);
@@ -59,7 +83,7 @@ class LocalTensor {
     __aicore__ inline LocalTensor operator[](const uint32_t offset) const {
         LocalTensor result = *this;
         const uint64_t bytes = uint64_t{offset} * sizeof(T);
-        ascend_deepep::twin::require(bytes <= bytes_, "LocalTensor[]", "offset past the tensor's end (elements)",
+        ascend_deepep::twin::require(bytes <= bytes_, ascend_deepep::twin::rules::kTensorOffset, "LocalTensor[]",
                                      offset, bytes_ / sizeof(T), "index inside the tensor");
         result.data_ += bytes;
         result.bytes_ -= static_cast<uint32_t>(bytes);
@@ -114,7 +138,7 @@ class GlobalTensor {
     __aicore__ inline T GetValue(const uint64_t offset) const {
         require_inside("GlobalTensor::GetValue", offset, 1);
         ascend_deepep::twin::touch_gm(address_ + offset, sizeof(T), false);
-        return address_[offset];
+        return look("GlobalTensor::GetValue", offset);
     }
     __aicore__ inline void SetValue(const uint64_t offset, T value) {
         require_inside("GlobalTensor::SetValue", offset, 1);
@@ -124,6 +148,7 @@ class GlobalTensor {
     __aicore__ inline __gm__ T& operator()(const uint64_t offset) const {
         require_inside("GlobalTensor()", offset, 1);
         ascend_deepep::twin::touch_gm(address_ + offset, sizeof(T), true);
+        look("GlobalTensor()", offset);
         return address_[offset];
     }
 
@@ -148,12 +173,18 @@ class GlobalTensor {
 
     // The twin's own check: elements [0, count) of a tensor whose size is known.
     void require_inside(const char* operation, uint64_t offset, uint64_t count) const {
-        ascend_deepep::twin::require(!has_size_ || (offset <= size_ && count <= size_ - offset), operation,
-                                     "past the end of the GlobalTensor (elements)", offset + count, size_,
+        ascend_deepep::twin::require(!has_size_ || (offset <= size_ && count <= size_ - offset),
+                                     ascend_deepep::twin::rules::kGmTensorRange, operation, offset + count, size_,
                                      "give SetGlobalBuffer the true size or stay inside it");
     }
 
   private:
+    T look(const char* operation, uint64_t offset) const {
+        const T value = address_[offset];
+        ascend_deepep::twin::note_look(operation, address_ + offset, ascend_deepep::twin::first_word(value));
+        return value;
+    }
+
     __gm__ T* address_ = nullptr;
     uint64_t size_ = 0;
     bool has_size_ = false;

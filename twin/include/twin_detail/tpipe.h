@@ -5,7 +5,9 @@
 
 #include <cstring>
 #include <exception>
+#include <type_traits>
 
+#include "twin_detail/compile_rules.h"
 #include "twin_detail/events.h"
 #include "twin_detail/tensor.h"
 
@@ -20,8 +22,10 @@ class TQueBind {
 
     template <typename T>
     __aicore__ inline LocalTensor<T> AllocTensor() {
-        static_assert(depth > 0, "a queue of depth 0 has no AllocTensor on the twin");
+        static_assert(depth > 0, ASCEND_DEEPEP_QUEUE_DEPTH);
         using namespace ascend_deepep::twin;
+        require(count_ > 0 && generation_ == scalar_core("AllocTensor").pipe_generation, rules::kBufferInitialised,
+                "AllocTensor", count_, 1, "TPipe::InitBuffer first");
         for (uint32_t tried = 0; tried < count_; ++tried) {
             UbBuffer& buffer = first_[cursor_];
             cursor_ = cursor_ + 1 == count_ ? 0 : cursor_ + 1;
@@ -31,18 +35,17 @@ class TQueBind {
                 return LocalTensor<T>(buffer.data, buffer.bytes, &buffer, dst == TPosition::GM ? src : dst);
             }
         }
-        raise_fault({"AllocTensor", "all buffers of the queue are out: the kernel would hang (buffers)", count_, count_,
-                     "FreeTensor first, or give InitBuffer more buffers"});
+        raise_fault(
+            {"AllocTensor", &rules::kQueueAlloc, count_, count_, "FreeTensor first, or give InitBuffer more buffers"});
     }
 
     template <typename T>
     __aicore__ inline bool EnQue(const LocalTensor<T>& tensor) {
         using namespace ascend_deepep::twin;
         UbBuffer& buffer = own(tensor, "EnQue");
-        require(buffer.state == BufferState::kOccupied || buffer.state == BufferState::kDequeued, "EnQue",
-                "tensor was not allocated, or is queued already", static_cast<uint64_t>(buffer.state), 0,
-                "AllocTensor before EnQue, once");
-        require(queued_ < kSlots, "EnQue", "the queue is full (depth)", queued_ + 1, kSlots, "DeQue first");
+        require(buffer.state == BufferState::kOccupied || buffer.state == BufferState::kDequeued, rules::kQueueEnque,
+                "EnQue", static_cast<uint64_t>(buffer.state), 0, "AllocTensor before EnQue, once");
+        require(queued_ < kSlots, rules::kQueueFull, "EnQue", queued_ + 1, kSlots, "DeQue first");
         buffer.state = BufferState::kEnqueued;
         buffer.full_position = position(kPipes.source);
         slots_[(head_ + queued_) % kSlots] = static_cast<uint8_t>(&buffer - first_);
@@ -53,7 +56,7 @@ class TQueBind {
     template <typename T>
     __aicore__ inline LocalTensor<T> DeQue() {
         using namespace ascend_deepep::twin;
-        require(queued_ > 0, "DeQue", "the queue is empty: the kernel would read garbage", 0, 1, "EnQue first");
+        require(queued_ > 0, rules::kQueueEmpty, "DeQue", 0, 1, "EnQue first");
         UbBuffer& buffer = first_[slots_[head_]];
         head_ = (head_ + 1) % kSlots;
         --queued_;
@@ -66,9 +69,8 @@ class TQueBind {
     __aicore__ inline void FreeTensor(LocalTensor<T>& tensor) {
         using namespace ascend_deepep::twin;
         UbBuffer& buffer = own(tensor, "FreeTensor");
-        require(buffer.state == BufferState::kOccupied || buffer.state == BufferState::kDequeued, "FreeTensor",
-                "tensor is free or still queued", static_cast<uint64_t>(buffer.state), 0,
-                "free a tensor once, after DeQue");
+        require(buffer.state == BufferState::kOccupied || buffer.state == BufferState::kDequeued, rules::kQueueFree,
+                "FreeTensor", static_cast<uint64_t>(buffer.state), 0, "free a tensor once, after DeQue");
         buffer.state = BufferState::kFree;
         buffer.free_position = position(kPipes.target);
     }
@@ -87,14 +89,16 @@ class TQueBind {
 
   protected:
     friend class TPipe;
+    static_assert(std::is_same_v<decltype(mask), int> && mask == 0, ASCEND_DEEPEP_QUEUE_CONFIG);
     static constexpr uint32_t kSlots = depth > 0 ? depth : 1;
     static constexpr ascend_deepep::twin::PipePair kPipes = ascend_deepep::twin::pipes_of(src, dst);
 
     template <typename T>
     ascend_deepep::twin::UbBuffer& own(const LocalTensor<T>& tensor, const char* operation) const {
         ascend_deepep::twin::UbBuffer* buffer = tensor.twin_buffer();
-        ascend_deepep::twin::require(buffer != nullptr && buffer->queue == this, operation,
-                                     "tensor does not belong to this queue", 0, 1, "return a tensor to its own queue");
+        ascend_deepep::twin::require(buffer != nullptr && buffer->queue == this,
+                                     ascend_deepep::twin::rules::kQueueOwner, operation, 0, 1,
+                                     "return a tensor to its own queue");
         return *buffer;
     }
     static uint64_t position(ascend_deepep::twin::Pipe pipe) {
@@ -117,6 +121,7 @@ class TQueBind {
 
     ascend_deepep::twin::UbBuffer* first_ = nullptr;
     uint32_t count_ = 0;
+    uint32_t generation_ = 0;  // of the TPipe, at InitBuffer
     uint32_t cursor_ = 0;
     uint32_t head_ = 0;
     uint32_t queued_ = 0;
@@ -126,7 +131,7 @@ class TQueBind {
 template <TPosition pos, int32_t depth, auto mask = 0>
 class TQue
     : public TQueBind<ascend_deepep::twin::queue_source(pos), ascend_deepep::twin::queue_target(pos), depth, mask> {
-    static_assert(pos == TPosition::VECIN || pos == TPosition::VECOUT, "TQue on the twin: VECIN or VECOUT");
+    static_assert(pos == TPosition::VECIN || pos == TPosition::VECOUT, ASCEND_DEEPEP_QUEUE_POSITION);
 };
 
 template <TPosition pos = TPosition::LCM>
@@ -144,7 +149,8 @@ class TBuf {
     template <typename T>
     __aicore__ inline LocalTensor<T> GetWithOffset(uint32_t size_elements, uint32_t offset_bytes) {
         using namespace ascend_deepep::twin;
-        require(buffer_ != nullptr, "TBuf::Get", "the buffer was not initialised", 0, 1, "TPipe::InitBuffer first");
+        require(buffer_ != nullptr && generation_ == scalar_core("TBuf::Get").pipe_generation,
+                rules::kBufferInitialised, "TBuf::Get", buffer_ != nullptr, 1, "TPipe::InitBuffer first");
         uint8_t* data = buffer_->data + offset_bytes;
         const uint64_t bytes = uint64_t{size_elements} * sizeof(T);
         require_ub("TBuf::Get", data, bytes, buffer_);
@@ -155,6 +161,7 @@ class TBuf {
     friend class TPipe;
     uint32_t size() const { return buffer_ != nullptr ? buffer_->bytes : 0; }
     ascend_deepep::twin::UbBuffer* buffer_ = nullptr;
+    uint32_t generation_ = 0;  // of the TPipe, at InitBuffer
 };
 
 class TPipe {
@@ -162,8 +169,9 @@ class TPipe {
     __aicore__ inline TPipe() {
         using namespace ascend_deepep::twin;
         Core& core = current_core();
-        require(core.pipe == nullptr, "TPipe", "a kernel has one TPipe", 2, 1,
-                "make it in the entry and pass a pointer");
+        require(core.pipe == nullptr, rules::kOneTpipe, "TPipe", 2, 1, "make it in the entry and pass a pointer");
+        require(!core.has_placed_tensors, rules::kOneUbAllocator, "TPipe", 1, 0,
+                "take every tensor from a TBuf, or make no TPipe");
         core.pipe = this;
         clear(core);
         poison(core.ub, core.ub_bytes);
@@ -181,12 +189,14 @@ class TPipe {
     __aicore__ inline bool InitBuffer(T& que, uint8_t num, uint32_t len) {
         using namespace ascend_deepep::twin;
         Core& core = current_core();
-        require(num > 0, "InitBuffer", "a queue needs buffers", num, 1, "give it one or two");
-        require(core.num_queue_buffers + num <= kMaxQueueBuffers, "InitBuffer", "queue buffers of a kernel (mutex ids)",
+        require(num > 0, rules::kQueueBuffers, "InitBuffer", num, 1, "give it one or two");
+        require(core.num_queue_buffers + num <= kMaxQueueBuffers, rules::kMutexIds, "InitBuffer",
                 core.num_queue_buffers + num, kMaxQueueBuffers, "use fewer queue buffers");
         core.num_queue_buffers += num;
         que.first_ = &core.buffers[core.num_buffers];
         que.count_ = num;
+        que.generation_ = core.pipe_generation;
+        que.cursor_ = que.head_ = que.queued_ = 0;
         for (uint32_t i = 0; i < num; ++i) {
             cut(core, len, &que);
         }
@@ -194,7 +204,9 @@ class TPipe {
     }
     template <TPosition pos>
     __aicore__ inline bool InitBuffer(TBuf<pos>& buf, uint32_t len) {
-        buf.buffer_ = cut(ascend_deepep::twin::current_core(), len, nullptr);
+        ascend_deepep::twin::Core& core = ascend_deepep::twin::scalar_core("InitBuffer");
+        buf.buffer_ = cut(core, len, nullptr);
+        buf.generation_ = core.pipe_generation;
         return true;
     }
 
@@ -217,8 +229,9 @@ class TPipe {
     __aicore__ inline TEventID FetchEventID(HardEvent evt) {
         const unsigned used = ascend_deepep::twin::current_core().reserved_ids[static_cast<int>(evt)];
         const int id = __builtin_ctz(~used);
-        ascend_deepep::twin::require(id < ascend_deepep::twin::kNumEventIds, "FetchEventID",
-                                     "all 8 event ids are reserved", 8, 8, "ReleaseEventID what is no longer used");
+        ascend_deepep::twin::require(id < ascend_deepep::twin::kNumEventIds,
+                                     ascend_deepep::twin::rules::kEventIdsReserved, "FetchEventID", 8, 8,
+                                     "ReleaseEventID what is no longer used");
         return static_cast<TEventID>(id);
     }
 
@@ -239,6 +252,7 @@ class TPipe {
         core.pipe_bytes = 0;
         core.num_buffers = 0;
         core.num_queue_buffers = 0;
+        ++core.pipe_generation;
         std::memset(core.reserved_ids, 0, sizeof(core.reserved_ids));
     }
     static void poison(uint8_t* data, uint32_t bytes) {
@@ -251,12 +265,12 @@ class TPipe {
     }
     static ascend_deepep::twin::UbBuffer* cut(ascend_deepep::twin::Core& core, uint32_t len, const void* queue) {
         using namespace ascend_deepep::twin;
-        require(len > 0, "InitBuffer", "a buffer of 0 bytes", 0, 1, "give it a size");
-        require(core.num_buffers < kMaxUbBuffers, "InitBuffer", "buffers of a TPipe", core.num_buffers + 1,
+        require(len > 0, rules::kBufferSize, "InitBuffer", 0, 1, "give it a size");
+        require(core.num_buffers < kMaxUbBuffers, rules::kTpipeBuffers, "InitBuffer", core.num_buffers + 1,
                 kMaxUbBuffers, "share one TBuf by GetWithOffset");
         const uint64_t end = core.pipe_bytes + (uint64_t{len} + kUbBlockBytes - 1) / kUbBlockBytes * kUbBlockBytes;
-        require(end <= core.ub_bytes, "InitBuffer", "UB overflow: buffers exceed what the launch gave (bytes)", end,
-                core.ub_bytes, "cut smaller buffers; 216 KB is the most beside SIMT code");
+        require(end <= core.ub_bytes, rules::kUbBudget, "InitBuffer", end, core.ub_bytes,
+                "cut smaller buffers; 216 KB is the most beside SIMT code");
         UbBuffer& buffer = core.buffers[core.num_buffers++];
         buffer = {
             core.ub + core.pipe_bytes, static_cast<uint32_t>(end - core.pipe_bytes), BufferState::kFree, queue, 0, 0};
@@ -269,8 +283,8 @@ class TPipe {
 }  // namespace AscendC
 
 __aicore__ inline AscendC::TPipe* GetTPipePtr() {
-    const void* pipe = ascend_deepep::twin::current_core().pipe;
-    ascend_deepep::twin::require(pipe != nullptr, "GetTPipePtr", "no TPipe is live", 0, 1,
+    const void* pipe = ascend_deepep::twin::scalar_core("GetTPipePtr").pipe;
+    ascend_deepep::twin::require(pipe != nullptr, ascend_deepep::twin::rules::kTpipeLive, "GetTPipePtr", 0, 1,
                                  "make one in the kernel's entry");
     return static_cast<AscendC::TPipe*>(const_cast<void*>(pipe));
 }

@@ -3,6 +3,7 @@
 // Layer: twin/include. Work of pipe V. 16-bit floats compute in float and round once to nearest even.
 #pragma once
 
+#include "twin_detail/compile_rules.h"
 #include "twin_detail/tpipe.h"
 
 namespace ascend_deepep::twin {
@@ -19,12 +20,17 @@ inline auto widened(T value) {
 // Operand checks shared by all count forms: UB range and 32 B alignment. Gives the count as unsigned.
 template <typename T>
 inline void require_operand(const char* operation, const AscendC::LocalTensor<T>& tensor, int64_t count) {
-    require(count >= 0, operation, "count is negative", static_cast<uint64_t>(-count), 0, "check the arithmetic");
+    require(count >= 0, rules::kVectorCount, operation, static_cast<uint64_t>(-count), 0, "check the arithmetic");
     require_ub_aligned(operation, tensor.twin_data());
     require_ub(operation, tensor.twin_data(), static_cast<uint64_t>(count) * sizeof(T), tensor.twin_buffer());
 }
 
-// Operands either coincide or do not overlap, as on hardware, so the elements are independent of each other. Out
+template <typename T>
+inline UbSpan span_of(const AscendC::LocalTensor<T>& tensor, int64_t count) {
+    return {tensor.twin_data(), static_cast<uint64_t>(count) * sizeof(T)};
+}
+
+// Operands either coincide or do not overlap (require_apart), so the elements are independent of each other. Out
 // of line: inlined into a kernel they were seen to lose their vector form, and a store seemed to change the bounds.
 #if defined(__clang__)
 #define ASCEND_DEEPEP_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -63,6 +69,8 @@ inline void issue_binary(const char* operation, const AscendC::LocalTensor<T>& d
     require_operand(operation, dst, count);
     require_operand(operation, src0, count);
     require_operand(operation, src1, count);
+    require_apart(operation, span_of(dst, count), span_of(src0, count), true);
+    require_apart(operation, span_of(dst, count), span_of(src1, count), true);
     T* out = reinterpret_cast<T*>(dst.twin_data());
     const T* left = reinterpret_cast<const T*>(src0.twin_data());
     const T* right = reinterpret_cast<const T*>(src1.twin_data());
@@ -74,6 +82,7 @@ inline void issue_scalar(const char* operation, const AscendC::LocalTensor<T>& d
                          T scalar, int32_t count, Op op) {
     require_operand(operation, dst, count);
     require_operand(operation, src, count);
+    require_apart(operation, span_of(dst, count), span_of(src, count), true);
     T* out = reinterpret_cast<T*>(dst.twin_data());
     const T* in = reinterpret_cast<const T*>(src.twin_data());
     issue(Pipe::kV, [=] { join_scalar(out, in, scalar, count, op); });
@@ -90,7 +99,7 @@ namespace AscendC {
 template <typename T>
 __aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& scalarValue, const int32_t& count) {
     using namespace ascend_deepep::twin;
-    static_assert(kIsBinaryType<T> || std::is_same_v<T, bool>, "Duplicate does not take this type");
+    static_assert(kIsBinaryType<T> || std::is_same_v<T, bool>, ASCEND_DEEPEP_VECTOR_TYPES);
     require_operand("Duplicate", dst, count);
     T* out = reinterpret_cast<T*>(dst.twin_data());
     issue(Pipe::kV, [out, value = scalarValue, n = count] { fill_elements(out, value, n); });
@@ -99,32 +108,32 @@ __aicore__ inline void Duplicate(const LocalTensor<T>& dst, const T& scalarValue
 template <typename T>
 __aicore__ inline void Add(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                            const int32_t& count) {
-    static_assert(ascend_deepep::twin::kIsBinaryType<T>, "Add does not take this type");
+    static_assert(ascend_deepep::twin::kIsBinaryType<T>, ASCEND_DEEPEP_VECTOR_TYPES);
     ascend_deepep::twin::issue_binary("Add", dst, src0, src1, count, [](auto a, auto b) { return a + b; });
 }
 template <typename T>
 __aicore__ inline void Sub(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                            const int32_t& count) {
-    static_assert(ascend_deepep::twin::kIsBinaryType<T>, "Sub does not take this type");
+    static_assert(ascend_deepep::twin::kIsBinaryType<T>, ASCEND_DEEPEP_VECTOR_TYPES);
     ascend_deepep::twin::issue_binary("Sub", dst, src0, src1, count, [](auto a, auto b) { return a - b; });
 }
 template <typename T>
 __aicore__ inline void Mul(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                            const int32_t& count) {
     static_assert(ascend_deepep::twin::kIsBinaryType<T> && !std::is_same_v<T, int8_t> && !std::is_same_v<T, uint8_t>,
-                  "Mul does not take this type");
+                  ASCEND_DEEPEP_VECTOR_TYPES);
     ascend_deepep::twin::issue_binary("Mul", dst, src0, src1, count, [](auto a, auto b) { return a * b; });
 }
 template <typename T>
 __aicore__ inline void Max(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                            const int32_t& count) {
-    static_assert(ascend_deepep::twin::kIsBinaryType<T>, "Max does not take this type");
+    static_assert(ascend_deepep::twin::kIsBinaryType<T>, ASCEND_DEEPEP_VECTOR_TYPES);
     ascend_deepep::twin::issue_binary("Max", dst, src0, src1, count, [](auto a, auto b) { return a < b ? b : a; });
 }
 template <typename T>
 __aicore__ inline void Min(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
                            const int32_t& count) {
-    static_assert(ascend_deepep::twin::kIsBinaryType<T>, "Min does not take this type");
+    static_assert(ascend_deepep::twin::kIsBinaryType<T>, ASCEND_DEEPEP_VECTOR_TYPES);
     ascend_deepep::twin::issue_binary("Min", dst, src0, src1, count, [](auto a, auto b) { return b < a ? b : a; });
 }
 
@@ -133,14 +142,14 @@ __aicore__ inline void Adds(const LocalTensor<T>& dst, const LocalTensor<T>& src
                             const int32_t& count) {
     static_assert(
         ascend_deepep::twin::kIsOneOf<T, uint8_t, int8_t, half, bfloat16_t, float, int16_t, int32_t, int64_t, uint64_t>,
-        "Adds does not take this type");
+        ASCEND_DEEPEP_VECTOR_TYPES);
     ascend_deepep::twin::issue_scalar("Adds", dst, src, scalarValue, count, [](auto a, auto b) { return a + b; });
 }
 template <typename T, bool isSetMask = true>
 __aicore__ inline void Muls(const LocalTensor<T>& dst, const LocalTensor<T>& src, const T& scalarValue,
                             const int32_t& count) {
     static_assert(ascend_deepep::twin::kIsOneOf<T, half, bfloat16_t, float, int16_t, int32_t, int64_t, uint64_t>,
-                  "Muls does not take this type");
+                  ASCEND_DEEPEP_VECTOR_TYPES);
     ascend_deepep::twin::issue_scalar("Muls", dst, src, scalarValue, count, [](auto a, auto b) { return a * b; });
 }
 
