@@ -60,4 +60,5 @@ endforeach()
 
 if(NOT ASCEND_DEEPEP_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
     include("${PROJECT_SOURCE_DIR}/tests/cpp/fabric/tsan/tsan.cmake")
+    include("${PROJECT_SOURCE_DIR}/tests/cpp/twin/refused/refused.cmake")
 endif()

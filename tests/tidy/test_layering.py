@@ -81,6 +81,13 @@ def test_target_conditionals(findings: Findings) -> None:
     assert findings(layering.target_conditionals, files) == ["op_kernel/dispatch/a.h:3"]
 
 
+def test_kernels_give_way_in_the_wait_primitive_only(findings: Findings) -> None:
+    text = "// poll_pause in a comment\nport::poll_pause();\n"
+    files = {path: text for path in (*layering.MAY_GIVE_WAY, "op_kernel/combine/a.h", "tests/cpp/twin/a.cpp")}
+    files["op_kernel/dispatch/b.cpp"] = "void f() {}\ntwin::poll_yield();\n"
+    assert findings(layering.polls, files) == ["op_kernel/combine/a.h:2", "op_kernel/dispatch/b.cpp:2"]
+
+
 @pytest.mark.parametrize(
     "line", ["import ascend_deepep", "from ascend_deepep.ops import x", "from . import _runtime", "from .ops import x"]
 )

@@ -39,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     layering.leaf_includes,
     layering.protocol_words,
     layering.target_conditionals,
+    layering.polls,
     layering.oracle_imports,
     orders.orders,
     cann.cann_wrappers,

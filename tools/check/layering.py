@@ -34,6 +34,10 @@ MAY_INCLUDE = {
 }
 # Host code sees the contract only; the twin's kernel table and AscendC headers stand on the kernels' side.
 HOST = ("op_host/", "framework/", "twin/runtime/", "twin/fabric/")
+# Where kernels may give way while they poll. The one wait primitive bounds every wait and watches the abort word; a
+# role that serves several peers calls it by go_on_for. port.h is where the name is made.
+MAY_GIVE_WAY = ("op_kernel/port/port.h", "op_kernel/protocol/wait.h")
+GIVES_WAY = re.compile(r"\b(?:poll_pause|poll_yield)\b")
 LEAF_HEADERS = {"cstdint", "cstddef", "cstring", "immintrin.h", "arm_neon.h"}
 
 
@@ -119,6 +123,16 @@ def target_conditionals(tree: Tree) -> Iterator[Finding]:
             for number, line in enumerate(tree.lines(path), 1):
                 if CONDITIONAL.match(line) and not GUARD.match(line):
                     yield Finding(path, number, "layering", "no #if in op_kernel/ outside port/ but the include guard")
+
+
+def polls(tree: Tree) -> Iterator[Finding]:
+    """op_kernel/ polls by the wait primitive only: nothing else gives way. (A poll that does not is a twin's fault.)"""
+    for path in tree.written(*CPP_SUFFIXES):
+        if path.startswith("op_kernel/") and path not in MAY_GIVE_WAY:
+            for number, line in enumerate(blank_comments(tree.text(path)).splitlines(), 1):
+                match = GIVES_WAY.search(line)
+                if match:
+                    yield Finding(path, number, "layering", f"{match[0]} outside of protocol/wait.h: use Wait::go_on")
 
 
 def oracle_imports(tree: Tree) -> Iterator[Finding]:

@@ -58,6 +58,7 @@ void Fabric::set_state(OwnerState state) {
 void Fabric::begin(OperationKind kind, std::vector<GmRange> ranges) {
     kind_ = kind;
     ranges_ = std::move(ranges);
+    ranges_.push_back({memory_.data(), memory_.bytes()});
     doorbells_at_begin_ = engine_.doorbells();
     next_check_ns_ = now_ns() + kCheckEveryNs;
 }
@@ -108,17 +109,15 @@ void Fabric::window_read_pieces(const Pieces& pieces) {
 }
 
 void Fabric::check_access(const void* p, size_t bytes, bool write) {
-    const uint64_t at = reinterpret_cast<uint64_t>(p);
-    const auto holds = [&](const void* data, uint64_t size) {
-        const uint64_t base = reinterpret_cast<uint64_t>(data);
-        return at >= base && bytes <= size && at - base <= size - bytes;
-    };
+    if (last_range_ < ranges_.size() && ranges_[last_range_].holds(p, bytes)) return;
     if (windows_->contains(p)) return;  // words: require_own_window; copies: window_write, window_read
-    if (holds(memory_.data(), memory_.bytes())) return;
-    for (const GmRange& range : ranges_) {
-        if (holds(range.data, range.bytes)) return;
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+        if (ranges_[i].holds(p, bytes)) {
+            last_range_ = i;
+            return;
+        }
     }
-    raise_fault({write ? "GM store" : "GM load", &rules::kGmKnownRange, at, bytes,
+    raise_fault({write ? "GM store" : "GM load", &rules::kGmKnownRange, reinterpret_cast<uint64_t>(p), bytes,
                  "check the address; tensors are known with their exact sizes"});
 }
 

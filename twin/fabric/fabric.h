@@ -34,6 +34,11 @@ struct FabricConfig {
 struct GmRange {
     const void* data;
     uint64_t bytes;
+
+    bool holds(const void* p, uint64_t size) const {
+        const uint64_t at = reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(data);
+        return at < bytes && size <= bytes - at;
+    }
 };
 
 class Fabric final : public GmHooks, private WriteSink {
@@ -61,7 +66,6 @@ class Fabric final : public GmHooks, private WriteSink {
     WindowMap window_map() const override {
         return {windows_->window(0), windows_->reserved_bytes(), own_window_, windows_->window_bytes()};
     }
-    bool is_window(const void* p) const override { return windows_->contains(p); }
     void window_write(void* dst, const void* src, size_t bytes) override;
     void window_read(void* dst, const void* src, size_t bytes) override;
     void window_read_pieces(const Pieces& pieces) override;
@@ -93,7 +97,8 @@ class Fabric final : public GmHooks, private WriteSink {
     TrafficMeter meter_;
     FaultInjector fault_;
     OperationKind kind_ = OperationKind::kDispatch;
-    std::vector<GmRange> ranges_;
+    std::vector<GmRange> ranges_;  // what kernels may touch beside windows, `memory` included
+    size_t last_range_ = 0;        // that held an access; the next one is often in it too
     uint64_t doorbells_at_begin_ = 0;
     uint64_t next_check_ns_ = 0;
     bool was_interrupted_ = false;

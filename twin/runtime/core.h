@@ -40,7 +40,6 @@ struct Looks {
 };
 
 struct LaunchState;
-class SimtRunner;
 
 struct Core {
     uint8_t* ub;        // first byte of its 256 KB
@@ -50,6 +49,7 @@ struct Core {
     GmHooks* hooks;
     WindowMap windows;
     Looks looks;
+    bool in_simt;   // it runs a SIMT function
     bool progress;  // since its last poll_yield
     uint64_t ctrl;  // the CTRL special register
 
@@ -80,14 +80,12 @@ inline Core& current_core() {
     return *current_core_pointer;
 }
 
-// The runner of the SIMT function that this OS thread is in; null outside of one.
-extern __thread SimtRunner* current_simt_pointer __attribute__((tls_model("initial-exec")));
-
 // The running core, for what SIMT code cannot call.
-inline Core& scalar_core(const char* operation) {
-    require(current_simt_pointer == nullptr, rules::kScalarCodeOnly, operation, 1, 0,
+[[gnu::always_inline]] inline Core& scalar_core(const char* operation) {
+    Core& core = current_core();
+    require(!core.in_simt, rules::kScalarCodeOnly, operation, 1, 0,
             "do it in front of asc_vf_call, and pass the result as an argument");
-    return current_core();
+    return core;
 }
 
 // True when p is inside the running core's unified buffer, reserve and data cache included.

@@ -25,11 +25,8 @@ class __attribute__((visibility("default"))) GmHooks {
   public:
     virtual ~GmHooks() = default;
 
-    // Asked once a launch.
+    // The mapped windows, the own one and the peers'. Asked once a launch.
     virtual WindowMap window_map() const { return {}; }
-
-    // True when p lies in a mapped window, the own one or a peer's.
-    virtual bool is_window(const void* /*p*/) const { return false; }
 
     // MTE3 store into a window and MTE2 load from one; alignment and sizes are already checked.
     virtual void window_write(void* dst, const void* src, size_t bytes) { std::memcpy(dst, src, bytes); }

@@ -44,4 +44,8 @@ void raise_fault(const FaultInfo& info) {
     throw KernelFault(core->index, core->launch->config.kernel_name, info);
 }
 
+void refuse(const Rule& rule, const char* operation, uint64_t value, uint64_t limit, const char* advice) {
+    raise_fault({operation, &rule, value, limit, advice});
+}
+
 }  // namespace ascend_deepep::twin

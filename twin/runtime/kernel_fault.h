@@ -45,13 +45,17 @@ class __attribute__((visibility("default"))) KernelFault : public std::runtime_e
 };
 
 // Ends the running core with a KernelFault. Callable from kernel, SIMT and runtime code.
-[[noreturn]] void raise_fault(const FaultInfo& info);
+[[noreturn]] __attribute__((cold)) void raise_fault(const FaultInfo& info);
+
+// The same with what most rules need, in registers: a call of it is the smallest there is.
+[[noreturn]] __attribute__((cold)) void refuse(const Rule& rule, const char* operation, uint64_t value, uint64_t limit,
+                                               const char* advice);
 
 // The accessors' form: one compare in line, the rest out of line and cold.
 inline void require(bool holds, const Rule& rule, const char* operation, uint64_t value, uint64_t limit,
                     const char* advice) {
     if (__builtin_expect(!holds, 0)) {
-        raise_fault({operation, &rule, value, limit, advice});
+        refuse(rule, operation, value, limit, advice);
     }
 }
 

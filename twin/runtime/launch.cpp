@@ -83,6 +83,7 @@ void reset_core(Core& core, uint32_t index, LaunchState& state) {
     core.hooks = state.hooks;
     core.windows = state.hooks->window_map();
     core.looks = {};
+    core.in_simt = false;
     core.progress = false;
     core.ctrl = kCtrlReset;
     core.pipe = nullptr;

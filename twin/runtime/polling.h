@@ -26,7 +26,7 @@ inline uint64_t first_word(const T& value) {
 void note_repeated_look(Core& core, const char* operation, const void* word, uint64_t value);
 
 // `value` is what the core has just read from `word`.
-inline void note_look(const char* operation, const void* word, uint64_t value) {
+[[gnu::always_inline]] inline void note_look(const char* operation, const void* word, uint64_t value) {
     Core& core = current_core();
     if (__builtin_expect(core.looks.word != word, 1) && ++core.looks.others < kWatchedTogether) {
         return;

@@ -95,12 +95,14 @@ void SimtRunner::run(const SimtCall& call) {
     gridDim = {static_cast<uint32_t>(core.num_cores), 1, 1};
     core.progress = true;
     core.looks = {};
+    core.in_simt = true;
     current_simt_pointer = this;
     host_ = &core.fiber;
     ThreadFiber* first = idle_.back();
     idle_.pop_back();
     switch_to(nullptr, first);
     current_simt_pointer = nullptr;
+    core.in_simt = false;
     if (error_ || has_fault_) {
         reset_fibers();
         if (has_fault_) {

@@ -10,7 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "twin/runtime/core.h"
+#include "twin/runtime/fiber.h"
+#include "twin/runtime/kernel_fault.h"
+#include "twin/runtime/ub_layout.h"
 
 struct AscendDeepepSimtIndex {
     uint32_t x, y, z;
@@ -142,6 +144,9 @@ class __attribute__((visibility("default"))) SimtRunner {
     FaultInfo fault_{};
     std::exception_ptr error_;
 };
+
+// The runner of the VF that this OS thread is in; null outside a VF.
+extern __thread SimtRunner* current_simt_pointer __attribute__((tls_model("initial-exec")));
 
 // Runs a VF on this OS thread's runner.
 void run_simt(const SimtCall& call);

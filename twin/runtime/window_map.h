@@ -15,19 +15,23 @@ struct WindowMap {
     uint64_t all_bytes = 0;
     const void* own = nullptr;
     uint64_t own_bytes = 0;
+
+    bool contains(const void* p) const {
+        return reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(all) < all_bytes;
+    }
 };
 
 // Tells which rule a word access that lies in `windows`, but not in the own window, breaks.
 [[noreturn]] void refuse_window_word(const WindowMap& windows, const void* p, size_t bytes, bool write);
 
 // Throws KernelFault when [p, p + bytes) touches a window and is not inside the own one.
-inline void require_own_window(const WindowMap& windows, const void* p, size_t bytes, bool write) {
-    const uint64_t at = reinterpret_cast<uintptr_t>(p);
-    const uint64_t in_own = at - reinterpret_cast<uintptr_t>(windows.own);
+[[gnu::always_inline]] inline void require_own_window(const WindowMap& windows, const void* p, size_t bytes,
+                                                      bool write) {
+    const uint64_t in_own = reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(windows.own);
     if (in_own < windows.own_bytes && bytes <= windows.own_bytes - in_own) {
         return;
     }
-    if (__builtin_expect(at - reinterpret_cast<uintptr_t>(windows.all) < windows.all_bytes, 0)) {
+    if (__builtin_expect(windows.contains(p), 0)) {
         refuse_window_word(windows, p, bytes, write);
     }
 }

@@ -90,8 +90,7 @@ TEST(a_negative_gm_stride_reads_the_same_block_again) {
 TEST(windows_go_through_the_hooks) {
     GmArray<uint8_t, 2048> window;
     TestHooks hooks;
-    hooks.window_begin = window.values;
-    hooks.window_end = window.values + sizeof(window.values);
+    hooks.windows = {window.values, sizeof(window.values), window.values, sizeof(window.values)};
     run_kernel(
         [&] {
             Scratch<uint8_t> scratch(1024);

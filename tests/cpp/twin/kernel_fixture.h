@@ -21,8 +21,7 @@ using twin::KernelFault;
 constexpr bool kIsSim = twin::Policy::kDeferred;
 
 struct TestHooks : twin::GmHooks {
-    const uint8_t* window_begin = nullptr;
-    const uint8_t* window_end = nullptr;
+    twin::WindowMap windows;
     void* device_register = nullptr;
     uint64_t register_value = 0;
     std::vector<size_t> window_writes;
@@ -32,10 +31,7 @@ struct TestHooks : twin::GmHooks {
     uint64_t steps = 0;
     std::function<void()> on_idle;
 
-    twin::WindowMap windows;
-
     twin::WindowMap window_map() const override { return windows; }
-    bool is_window(const void* p) const override { return p >= window_begin && p < window_end; }
     void window_write(void* dst, const void* src, size_t bytes) override {
         window_writes.push_back(bytes);
         std::memcpy(dst, src, bytes);

@@ -176,8 +176,7 @@ TEST(rule_tensor_offset) {
 TEST(rule_window_or_not) {
     GmArray<uint8_t, 4096> gm;
     TestHooks hooks;
-    hooks.window_begin = gm.values;
-    hooks.window_end = gm.values + 2048;
+    hooks.windows = {gm.values, 2048, gm.values, 2048};
     const auto copy = [&](bool is_load, int64_t gap) {
         run_kernel(
             [&] {

@@ -2,7 +2,7 @@
 """docs/ascendc_subset.md and the code name the same things: what kernels use, what the twin has, which rules it checks.
 
 Layer: tests. Reads sources only. The page is read by its tables: columns called "name" hold identifiers in backticks,
-the table of rules holds a piece of each message and the test that provokes it.
+the table of rules holds the name of each and the test that breaks it.
 """
 
 from __future__ import annotations
@@ -88,16 +88,59 @@ def test_every_simt_function_of_the_twin_is_on_the_page() -> None:
     assert sorted(names - page_names() - HEADERS) == []
 
 
-def test_rules_stand_in_the_twin() -> None:
-    rules = list(tables("rule"))
-    assert len(rules) > 40
-    sources = "\n".join(path.read_text() for path in (ROOT / "twin").rglob("*.[hc]*"))
-    missing = [cells[1] for cells in rules if cells[1].strip("`") not in sources]
-    assert missing == []
+def rules_of_runs() -> dict[str, str]:
+    """Name -> identifier of the rules that the twin checks while a kernel runs."""
+    text = (ROOT / "twin/runtime/rules.h").read_text()
+    return {name: constant for constant, name in re.findall(r'constexpr Rule (k\w+)\{\s*"([^"]+)"', text)}
 
 
-def test_tests_of_rules_exist() -> None:
-    sources = "\n".join(path.read_text() for path in (ROOT / "tests/cpp").rglob("*_test.cpp"))
-    tests = set(re.findall(r"^TEST\((\w+)\)", sources, re.MULTILINE))
-    missing = [cells[2] for cells in tables("rule") if cells[2] != "-" and cells[2].strip("`") not in tests]
-    assert missing == []
+def rules_of_the_compiler() -> dict[str, str]:
+    """Name -> macro of the rules that a static_assert checks."""
+    text = (ROOT / "twin/include/twin_detail/compile_rules.h").read_text()
+    return {name: macro for macro, name in re.findall(r'#define (ASCEND_DEEPEP_\w+)[\s\\]*"\[([^\]]+)\]', text)}
+
+
+def bodies_of_tests() -> dict[str, str]:
+    """TEST name -> its text, over all C++ tests."""
+    sources = "\n".join(path.read_text() for path in sorted((ROOT / "tests/cpp").rglob("*_test.cpp")))
+    parts = re.split(r"^TEST\((\w+)\)", sources, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_the_page_and_the_twin_have_the_same_rules() -> None:
+    rows = [cells[0].strip("`") for cells in tables("rule")]
+    assert len(rows) == len(set(rows))
+    assert rows == [*rules_of_runs(), *rules_of_the_compiler()]
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in rows)
+    texts = (ROOT / "twin/runtime/rules.h").read_text()
+    assert len(rules_of_runs()) == len(re.findall(r"constexpr Rule k", texts)) > 60
+
+
+def test_the_twin_checks_every_rule() -> None:
+    paths = [path for path in (ROOT / "twin").rglob("*.[hc]*") if path.name not in ("rules.h", "compile_rules.h")]
+    sources = "\n".join(path.read_text() for path in sorted(paths))
+    words = set(re.findall(r"\w+", sources))
+    unused = [name for name, word in (rules_of_runs() | rules_of_the_compiler()).items() if word not in words]
+    assert unused == []
+
+
+def test_every_rule_has_a_test_that_breaks_it() -> None:
+    """The test that the page names asks for this very rule."""
+    bodies = bodies_of_tests()
+    rules = rules_of_runs()
+    untested = []
+    for name, _, _, test in tables("rule"):
+        constant = rules.get(name.strip("`"))
+        if constant is not None and f"rules::{constant}" not in bodies.get(test.strip("`"), ""):
+            untested.append(name)
+    assert untested == []
+
+
+def test_every_rule_of_the_compiler_has_a_test_that_breaks_it() -> None:
+    listed = re.search(r"set\(compile_rules([^)]*)\)", (ROOT / "tests/cpp/twin/refused/refused.cmake").read_text())
+    assert listed is not None
+    assert listed[1].split() == list(rules_of_the_compiler())
+    violations = set(re.findall(r"Rule::(\w+)", (ROOT / "tests/cpp/twin/refused/refused.cpp").read_text()))
+    assert violations - {"VIOLATE"} == {name.replace("-", "_") for name in rules_of_the_compiler()}
+    rows = {cells[0].strip("`"): cells[3].strip("`") for cells in tables("rule")}
+    assert all(rows[name] == f"refused_{name}" for name in rules_of_the_compiler())

@@ -122,9 +122,10 @@ inline void require_gm_aligned(const char* operation, const void* p) {
 }
 
 inline void copy_from_gm(const CopyPlan& plan) {
-    GmHooks& hooks = *current_core().hooks;
-    if (hooks.is_window(plan.src)) {
-        hooks.window_read_pieces({plan.dst, plan.src, plan.dst_step, plan.src_step, plan.blocks, plan.block_bytes});
+    Core& core = current_core();
+    if (core.windows.contains(plan.src)) {
+        core.hooks->window_read_pieces(
+            {plan.dst, plan.src, plan.dst_step, plan.src_step, plan.blocks, plan.block_bytes});
         return;
     }
     for (uint32_t i = 0; i < plan.blocks; ++i) {
@@ -138,7 +139,7 @@ inline void copy_to_gm(const CopyPlan& plan) {
     for (uint32_t i = 0; i < plan.blocks; ++i) {
         uint8_t* dst = plan.dst + plan.dst_step * i;
         const uint8_t* src = plan.src + plan.src_step * i;
-        if (core.hooks->is_window(dst)) {
+        if (core.windows.contains(dst)) {
             core.hooks->window_write(dst, src, plan.block_bytes);
         } else {
             std::memcpy(dst, src, plan.block_bytes);
@@ -164,12 +165,12 @@ inline CopyPlan merged(CopyPlan plan) {
 // The GM side of a copy, from its lowest byte to its highest. Windows check what they are given, piece by piece.
 inline void touch_gm_side(const char* operation, const uint8_t* data, int64_t step, uint32_t blocks, uint32_t bytes,
                           bool write) {
-    GmHooks& hooks = *current_core().hooks;
-    const bool in_window = hooks.is_window(data);
-    require(blocks == 1 || hooks.is_window(data + step * (blocks - 1)) == in_window, rules::kWindowOrNot, operation,
-            blocks, 1, "check address and strides");
+    Core& core = current_core();
+    const bool in_window = core.windows.contains(data);
+    require(blocks == 1 || core.windows.contains(data + step * (blocks - 1)) == in_window, rules::kWindowOrNot,
+            operation, blocks, 1, "check address and strides");
     if (!in_window) {
-        hooks.check_access(data, CopyPlan::extent(step, blocks, bytes), write);
+        core.hooks->check_access(data, CopyPlan::extent(step, blocks, bytes), write);
     }
     if (!write) {
         note_look(operation, data, 0);

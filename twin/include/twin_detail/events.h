@@ -10,7 +10,7 @@
 
 namespace ascend_deepep::twin {
 
-inline EventFlag& event_flag(const char* operation, AscendC::HardEvent event, int32_t id) {
+[[gnu::always_inline]] inline EventFlag& event_flag(const char* operation, AscendC::HardEvent event, int32_t id) {
     require(id >= 0 && id < kNumEventIds, rules::kEventId, operation, static_cast<uint64_t>(id), kNumEventIds - 1,
             "take ids from TPipe::FetchEventID or AllocEventID");
     return scalar_core(operation).flags[static_cast<int>(event)][id];

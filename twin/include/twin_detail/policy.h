@@ -39,7 +39,7 @@ inline void issue(Pipe pipe, Work&& work) {
 }
 
 // Every access to a word of GM passes here.
-inline void touch_gm(const void* p, size_t bytes, bool write) {
+[[gnu::always_inline]] inline void touch_gm(const void* p, size_t bytes, bool write) {
     Core& core = current_core();
     require_own_window(core.windows, p, bytes, write);
     if constexpr (Policy::kChecksWords) {

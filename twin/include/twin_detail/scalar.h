@@ -15,7 +15,7 @@ namespace ascend_deepep::twin {
 template <typename T>
 constexpr bool kIsBypassWord = kIsOneOf<T, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t>;
 
-inline void require_gm_word(const char* operation, const void* p, size_t bytes) {
+[[gnu::always_inline]] inline void require_gm_word(const char* operation, const void* p, size_t bytes) {
     static_cast<void>(scalar_core(operation));
     require(!is_ub(p), rules::kGmOnly, operation, 1, 0, "use LocalTensor for UB");
     require(reinterpret_cast<uintptr_t>(p) % bytes == 0, rules::kWordAlignment, operation,
@@ -179,7 +179,7 @@ __aicore__ inline int64_t GetCtrlSpr() {
 }
 template <int8_t startBit, int8_t endBit>
 __aicore__ inline void ResetCtrlSpr() {
-    static_assert(ascend_deepep::twin::kIsCtrlField<startBit, endBit>, "ResetCtrlSpr cannot write these bits");
+    static_assert(ascend_deepep::twin::kIsCtrlField<startBit, endBit>, ASCEND_DEEPEP_CTRL_BITS);
     SetCtrlSpr<startBit, endBit>(static_cast<int64_t>(ascend_deepep::twin::kCtrlReset >> startBit));
 }
 

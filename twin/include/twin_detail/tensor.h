@@ -22,7 +22,7 @@ inline void require_ub(const char* operation, const uint8_t* data, uint64_t byte
 }
 
 // Stands in front of every copy and vector instruction, so it also tells where they are called from.
-inline void require_ub_aligned(const char* operation, const uint8_t* data) {
+[[gnu::always_inline]] inline void require_ub_aligned(const char* operation, const uint8_t* data) {
     const auto offset = static_cast<uint64_t>(data - scalar_core(operation).ub);
     require(offset % kUbBlockBytes == 0, rules::kUbAlignment, operation, offset, kUbBlockBytes,
             "align the element offset");
@@ -81,13 +81,10 @@ class LocalTensor {
     }
 
     __aicore__ inline LocalTensor operator[](const uint32_t offset) const {
-        LocalTensor result = *this;
         const uint64_t bytes = uint64_t{offset} * sizeof(T);
         ascend_deepep::twin::require(bytes <= bytes_, ascend_deepep::twin::rules::kTensorOffset, "LocalTensor[]",
                                      offset, bytes_ / sizeof(T), "index inside the tensor");
-        result.data_ += bytes;
-        result.bytes_ -= static_cast<uint32_t>(bytes);
-        return result;
+        return LocalTensor(data_ + bytes, bytes_ - static_cast<uint32_t>(bytes), buffer_, position_);
     }
     template <typename U>
     __aicore__ inline LocalTensor<U> ReinterpretCast() const {
