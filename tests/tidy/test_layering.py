@@ -83,7 +83,7 @@ def test_target_conditionals(findings: Findings) -> None:
 
 def test_kernels_give_way_in_the_wait_primitive_only(findings: Findings) -> None:
     text = "// poll_pause in a comment\nport::poll_pause();\n"
-    files = {path: text for path in (*layering.MAY_GIVE_WAY, "op_kernel/combine/a.h", "tests/cpp/twin/a.cpp")}
+    files = dict.fromkeys((*layering.MAY_GIVE_WAY, "op_kernel/combine/a.h", "tests/cpp/twin/a.cpp"), text)
     files["op_kernel/dispatch/b.cpp"] = "void f() {}\ntwin::poll_yield();\n"
     assert findings(layering.polls, files) == ["op_kernel/combine/a.h:2", "op_kernel/dispatch/b.cpp:2"]
 

@@ -117,8 +117,13 @@ void Fabric::check_access(const void* p, size_t bytes, bool write) {
             return;
         }
     }
-    raise_fault({write ? "GM store" : "GM load", &rules::kGmKnownRange, reinterpret_cast<uint64_t>(p), bytes,
-                 "check the address; tensors are known with their exact sizes"});
+    raise_fault({write ? "GM store" : "GM load",
+                 &rules::kGmKnownRange,
+                 bytes,
+                 ranges_.size(),
+                 "check the address; tensors are known with their exact sizes",
+                 {nullptr, 0},
+                 p});
 }
 
 void Fabric::step() {

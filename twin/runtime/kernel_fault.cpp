@@ -12,11 +12,15 @@ namespace ascend_deepep::twin {
 
 namespace {
 
+std::string signed_text(uint64_t number) {
+    return std::to_string(static_cast<int64_t>(number));
+}
+
 std::string describe(int core_index, const char* kernel_name, const FaultInfo& info) {
     std::string text = kernel_name;
     text += ", core " + std::to_string(core_index) + ": " + info.operation;
     text += std::string(": [") + info.rule->name + "] " + info.rule->text;
-    text += " (got " + std::to_string(info.value) + ", limit " + std::to_string(info.limit) + ")";
+    text += " (got " + signed_text(info.value) + ", limit " + signed_text(info.limit) + ")";
     if (info.address != nullptr) {
         char address[32];
         std::snprintf(address, sizeof(address), ", address %p", info.address);

@@ -26,8 +26,8 @@ struct SourceSite {
 struct FaultInfo {
     const char* operation;  // "DataCopy", "WaitFlag", "asc_syncthreads"
     const Rule* rule;
-    uint64_t value;      // what the kernel did
-    uint64_t limit;      // what the rule allows
+    uint64_t value;      // what the kernel did, shown as a signed number
+    uint64_t limit;      // what the rule allows, the same
     const char* advice;  // what to change
     SourceSite site = {nullptr, 0};
     const void* address = nullptr;  // where it is the address that tells what happened

@@ -32,7 +32,7 @@ inline constexpr Rule kGmTensorRange{"gm-tensor-range", "past the end of the Glo
 inline constexpr Rule kTensorOffset{"tensor-offset", "offset past the tensor's end (elements)"};
 
 // Vector instructions.
-inline constexpr Rule kVectorCount{"vector-count", "count is negative (its magnitude)"};
+inline constexpr Rule kVectorCount{"vector-count", "count is negative"};
 inline constexpr Rule kOperandOverlap{"operand-overlap",
                                       "operands coincide or lie apart; where Cast widens they lie apart (bytes)"};
 inline constexpr Rule kCastTriple{
@@ -75,10 +75,10 @@ inline constexpr Rule kEventIdsReserved{"event-ids-reserved", "all 8 event ids a
 inline constexpr Rule kGmOnly{"gm-only", "takes GM addresses only, this is UB (bytes)"};
 inline constexpr Rule kWordAlignment{"word-alignment", "a word must be aligned to its size"};
 inline constexpr Rule kGmKnownRange{
-    "gm-known-range", "an access lies in a tensor of the call, a window or the workspace (address, bytes)"};
+    "gm-known-range", "an access lies in a tensor of the call, a window or the workspace (bytes, known ranges)"};
 inline constexpr Rule kWindowRange{"window-range", "an access stays inside the window (end, window size)"};
-inline constexpr Rule kPeerWindow{"peer-window",
-                                  "peers' windows are written by block copies only (distance, own window)"};
+inline constexpr Rule kPeerWindow{
+    "peer-window", "peers' windows are written by block copies only (offset from the own window, its size)"};
 inline constexpr Rule kPollOutsideWait{"poll-outside-wait",
                                        "the same word is read over and over without giving way (reads)"};
 inline constexpr Rule kCtrlRestored{"ctrl-restored", "CTRL at the kernel's end is not what it was at its start"};

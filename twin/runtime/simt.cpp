@@ -270,7 +270,7 @@ void SimtRunner::report_stall() {
         const Warp& warp = warps_[w];
         if (!warp.waiting.empty()) {
             abandon({"warp operation", &rules::kDivergentCollective, warp.waiting.size(), warp_lanes(w) - warp.exited,
-                     "let all live lanes of a warp reach the call", warp.site});
+                     "let all live lanes of a warp reach the call (lanes that wait, live lanes)", warp.site});
         }
     }
     __builtin_unreachable();
@@ -292,7 +292,8 @@ const WarpExchange& SimtRunner::exchange(WarpOp op, bool vote, uint64_t value, W
         exchange.result = reinterpret_cast<uintptr_t>(reduce);
     } else if (warp.op != op || warp.site.line != site.line || warp.site.file != site.file) {
         abandon({"warp operation", &rules::kDivergentCollective, static_cast<uint64_t>(site.line),
-                 static_cast<uint64_t>(warp.site.line), "let all live lanes of a warp reach the same call", site});
+                 static_cast<uint64_t>(warp.site.line),
+                 "let all live lanes of a warp reach the same call (its line, the others' line)", site});
     }
     exchange.lanes |= 1u << lane;
     exchange.votes |= static_cast<uint32_t>(vote) << lane;

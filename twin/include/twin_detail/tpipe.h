@@ -168,7 +168,7 @@ class TPipe {
   public:
     __aicore__ inline TPipe() {
         using namespace ascend_deepep::twin;
-        Core& core = current_core();
+        Core& core = scalar_core("TPipe");
         require(core.pipe == nullptr, rules::kOneTpipe, "TPipe", 2, 1, "make it in the entry and pass a pointer");
         require(!core.has_placed_tensors, rules::kOneUbAllocator, "TPipe", 1, 0,
                 "take every tensor from a TBuf, or make no TPipe");

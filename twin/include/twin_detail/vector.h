@@ -20,7 +20,7 @@ inline auto widened(T value) {
 // Operand checks shared by all count forms: UB range and 32 B alignment. Gives the count as unsigned.
 template <typename T>
 inline void require_operand(const char* operation, const AscendC::LocalTensor<T>& tensor, int64_t count) {
-    require(count >= 0, rules::kVectorCount, operation, static_cast<uint64_t>(-count), 0, "check the arithmetic");
+    require(count >= 0, rules::kVectorCount, operation, static_cast<uint64_t>(count), 0, "check the arithmetic");
     require_ub_aligned(operation, tensor.twin_data());
     require_ub(operation, tensor.twin_data(), static_cast<uint64_t>(count) * sizeof(T), tensor.twin_buffer());
 }
