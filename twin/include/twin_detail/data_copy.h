@@ -99,8 +99,8 @@ inline void require_counts(const char* operation, uint64_t blocks, uint64_t leng
 }
 
 // Checks the UB side of a copy, whose blocks take `room` bytes each.
-inline void require_ub_side(const char* operation, const uint8_t* data, int64_t step, uint32_t blocks, uint32_t room,
-                            const UbBuffer* buffer) {
+[[gnu::always_inline]] inline void require_ub_side(const char* operation, const uint8_t* data, int64_t step,
+                                                   uint32_t blocks, uint32_t room, const UbBuffer* buffer) {
     require_ub_aligned(operation, data);
     require_ub(operation, data, CopyPlan::extent(step, blocks, room), buffer);
 }
@@ -163,8 +163,8 @@ inline CopyPlan merged(CopyPlan plan) {
 }
 
 // The GM side of a copy, from its lowest byte to its highest. Windows check what they are given, piece by piece.
-inline void touch_gm_side(const char* operation, const uint8_t* data, int64_t step, uint32_t blocks, uint32_t bytes,
-                          bool write) {
+[[gnu::always_inline]] inline void touch_gm_side(const char* operation, const uint8_t* data, int64_t step,
+                                                 uint32_t blocks, uint32_t bytes, bool write) {
     Core& core = current_core();
     const bool in_window = core.windows.contains(data);
     require(blocks == 1 || core.windows.contains(data + step * (blocks - 1)) == in_window, rules::kWindowOrNot,

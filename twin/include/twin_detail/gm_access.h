@@ -21,7 +21,7 @@ constexpr bool kIsGmVector =
 template <typename T>
 constexpr bool kIsGmType = kIsGmScalar<T> || kIsGmVector<T>;
 
-inline void enter_gm(const char* operation, const void* p, size_t bytes, bool write) {
+[[gnu::always_inline]] inline void enter_gm(const char* operation, const void* p, size_t bytes, bool write) {
     require(!is_ub(p), rules::kGmOnly, operation, bytes, 0, "dereference UB pointers directly");
     require(reinterpret_cast<uintptr_t>(p) % bytes == 0, rules::kWordAlignment, operation,
             reinterpret_cast<uintptr_t>(p) % bytes, bytes, "align the address or use a narrower type");
