@@ -16,7 +16,9 @@ struct TensorDevice {
     DeviceType type = DeviceType::kCpu;
     int32_t index = 0;  // of an NPU; 0 on every other type
 
-    bool operator==(const TensorDevice&) const = default;
+    // Written out: the operator package compiles op_host as C++17.
+    bool operator==(const TensorDevice& other) const { return type == other.type && index == other.index; }
+    bool operator!=(const TensorDevice& other) const { return !(*this == other); }
 };
 
 // One number for `got` and `limit` of a refusal, and back.
