@@ -139,13 +139,24 @@ bool signal_is_pending() {
     return true;
 }
 
+// Runs `body`, which may take a while, without the interpreter lock; raises the status it returns.
+template <typename Body>
+void raise_unlocked(Body body) {
+    op_host::Status status;
+    {
+        const py::gil_scoped_release released;
+        status = body();
+    }
+    raise_if_bad(status);
+}
+
 void bind_communicator(py::module_& module) {
     py::class_<Communicator, std::shared_ptr<Communicator>>(module, "Communicator")
         .def(py::init([](const std::string& name, uint32_t rank, uint32_t num_ranks, uint32_t max_tokens,
                          uint32_t hidden, uint32_t num_topk, uint32_t num_experts, uint32_t shared_expert_num,
                          uint32_t num_cores, uint32_t timeout_ms, uint64_t window_bytes, uint32_t queue_depth,
                          const std::string& combine_engine, const std::string& policy, const py::function& all_gather,
-                         uint32_t first_tag_low) {
+                         uint32_t first_tag_low, const std::string& target, uint64_t heap_bytes) {
                  CommunicatorOptions options;
                  options.name = name;
                  options.rank = rank;
@@ -157,14 +168,17 @@ void bind_communicator(py::module_& module) {
                  options.combine_engine = engine_from(combine_engine);
                  options.policy = policy;
                  options.first_tag_low = first_tag_low;
+                 options.target = target;
+                 options.heap_bytes = heap_bytes;
                  return create(options, all_gather);
              }),
              py::kw_only(), py::arg("name"), py::arg("rank"), py::arg("num_ranks"), py::arg("max_tokens"),
              py::arg("hidden"), py::arg("num_topk"), py::arg("num_experts"), py::arg("shared_expert_num") = 0,
              py::arg("num_cores") = 0, py::arg("timeout_ms") = 0, py::arg("window_bytes") = 0,
              py::arg("queue_depth") = 0, py::arg("combine_engine") = "mte", py::arg("policy") = "",
-             py::arg("all_gather"), py::arg("first_tag_low") = 0)
+             py::arg("all_gather"), py::arg("first_tag_low") = 0, py::arg("target") = "", py::arg("heap_bytes") = 0)
         .def_property_readonly("name", [](const Communicator& self) { return self.options().name; })
+        .def_property_readonly("target", &Communicator::target)
         .def_property_readonly("rank", [](const Communicator& self) { return self.options().rank; })
         .def_property_readonly("num_ranks", [](const Communicator& self) { return self.options().limits.num_ranks; })
         .def_property_readonly("num_cores", [](const Communicator& self) { return self.options().num_cores; })
@@ -174,10 +188,11 @@ void bind_communicator(py::module_& module) {
         .def_property_readonly("window_bytes", &Communicator::window_bytes)
         .def_property_readonly("layout", &Communicator::layout)
         .def_property_readonly("closed", &Communicator::closed)
-        .def("check", [](const Communicator& self) { raise_if_bad(self.health()); })
+        .def("check", [](Communicator& self) { raise_unlocked([&] { return self.health(); }); })
+        .def("synchronize", [](Communicator& self) { raise_unlocked([&] { return self.synchronize(); }); })
         .def("close", &Communicator::close, py::call_guard<py::gil_scoped_release>())
         .def("counters", &counters)
-        .def("progress", &Communicator::progress)
+        .def("progress", &Communicator::progress, py::call_guard<py::gil_scoped_release>())
         .def(
             "set_fault",
             [](Communicator& self, const std::string& name, uint64_t seed, uint64_t events) {
@@ -211,7 +226,7 @@ PYBIND11_MODULE(_runtime, module) {
     module.attr("LAYOUT_ABI") = ascend_deepep::kLayoutAbi;
     module.def("limits", &binding::limits);
     module.def("default_cores", &ascend_deepep::default_cores);
-    module.def("target", [] { return "twin"; });
+    module.def("targets", &ascend_deepep::target_names);
     module.def("communicator_names", &ascend_deepep::communicator_names);
     module.def("fault_names", &ascend_deepep::twin::fault_names);
     binding::bind_of_limits(module, "required_window_bytes", &ascend_deepep::op_host::required_window_bytes);

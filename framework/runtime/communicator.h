@@ -19,12 +19,14 @@ namespace ascend_deepep {
 
 struct CommunicatorOptions {
     std::string name;
+    std::string target;  // a registered one; empty: "twin"
     uint32_t rank = 0;
     CommunicatorLimits limits{};
-    uint32_t num_cores = 0;       // 0: default_cores()
+    uint32_t num_cores = 0;       // 0: default_cores() on the twin, all AIV cores of a device
     uint32_t timeout_ms = 30000;  // 0: this
     uint64_t window_bytes = 0;    // 0: what the limits need
-    uint32_t queue_depth = 0;     // 0: the default; a power of two from 4
+    uint64_t heap_bytes = 0;   // devices: memory of all windows of the process, set by the first; 0: twice its window
+    uint32_t queue_depth = 0;  // 0: the default; a power of two from 4. Devices: what the driver made
     CombineEngine combine_engine = CombineEngine::kMte;
     std::string policy;          // "fast" or "sim"; empty: ASCEND_DEEPEP_TWIN_POLICY, else fast
     uint32_t first_tag_low = 0;  // tests only: low word of the first tag, to see it carry. Equal on all ranks
@@ -33,7 +35,8 @@ struct CommunicatorOptions {
 // Collective exchange over the caller's process group: every rank's bytes, in rank order.
 using AllGather = std::function<std::vector<std::string>(const std::string&)>;
 
-// Counters of one operation or of all since creation, as the engine and the block writer counted them.
+// Counters of one operation or of all since creation, as the engine and the block writer counted them. A device counts
+// its operations only.
 struct Counters {
     uint64_t copies = 0;  // token copies the URMA engine or the block writer carried to other ranks (dispatch)
     uint64_t rows = 0;    // combine rows carried to other ranks
@@ -72,7 +75,8 @@ class Communicator {
     virtual op_host::Status check(const op_host::DispatchCall& call, op_host::DispatchShapes* shapes) = 0;
     virtual op_host::Status check(const op_host::CombineCall& call) = 0;
 
-    // Run the kernels. `call` has passed check(). The caller has released the GIL.
+    // Run the kernels. `call` has passed check(). The caller has released the GIL. A device only enqueues: `num_rows`
+    // may be null and stays 0, and what came of the call is told by a later one, health() or synchronize().
     virtual op_host::Status dispatch(const op_host::DispatchCall& call, const DispatchBuffers& buffers,
                                      uint32_t* num_rows) = 0;
     virtual op_host::Status combine(const op_host::CombineCall& call, const CombineBuffers& buffers) = 0;
@@ -80,11 +84,15 @@ class Communicator {
     // (a failure such as a time-out, else the refusal itself).
     virtual op_host::Status refuse(OperationKind kind, const op_host::Status& reason) = 0;
 
-    virtual op_host::Status health() const = 0;  // the first failure of a broken communicator, else ok
-    virtual void close() = 0;                    // idempotent, never collective, returns within 1 s
+    // The first failure of a broken communicator, else ok. On a device also a refusal that nobody was told of yet; it
+    // is read while a kernel runs, stuck or not, so it may take a moment.
+    virtual op_host::Status health() const = 0;
+    // Waits until every call made so far has ended, then health().
+    virtual op_host::Status synchronize() = 0;
+    virtual void close() = 0;  // idempotent, never collective, returns within 1 s
     virtual bool closed() const = 0;
 
-    virtual std::string target() const { return "twin"; }  // where it runs: "twin", "ascend950"
+    virtual std::string target() const = 0;  // where it runs: "twin", "ascend950"
     // Index of the device whose memory the calls use; -1: the host's memory.
     virtual int32_t device_index() const { return -1; }
     virtual const CommunicatorOptions& options() const = 0;
@@ -102,6 +110,12 @@ class Communicator {
     virtual void clear_fault() = 0;
     virtual bool fault_fired() const = 0;
 };
+
+// How a target makes its communicators: collective, as Communicator::create(). Libraries of a device register theirs
+// when they are loaded.
+using TargetFactory = std::function<std::shared_ptr<Communicator>(const CommunicatorOptions&, const AllGather&)>;
+void register_target(const std::string& name, TargetFactory factory);
+std::vector<std::string> target_names();
 
 // Thrown by create() and find(): carries the status for a typed Python exception.
 struct CommunicatorError {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "framework/runtime/status_payload.h"
+#include "framework/runtime/targets.h"
 #include "op_host/check.h"
 
 namespace ascend_deepep {
@@ -46,6 +47,10 @@ op_host::Status compare_with_first(const Handshake& first, const Handshake& peer
         return differs(own, rank, Field::kLayoutAbi, "the layout ABI", number(peer.layout_abi),
                        number(first.layout_abi), "install the same release of ascend-deepep on all ranks");
     }
+    if (std::strcmp(peer.target, first.target) != 0) {
+        return differs(own, rank, Field::kNone, "the target", peer.target, first.target,
+                       "a communicator runs on one target: pass the same on all ranks");
+    }
     if (std::strcmp(peer.name, first.name) != 0) {
         return differs(own, rank, Field::kGroupEp, "the name", peer.name, first.name, equal);
     }
@@ -71,6 +76,7 @@ op_host::Status compare_with_first(const Handshake& first, const Handshake& peer
         return differs(own, rank, Field::kLayoutAbi, "the layout hash", number(peer.layout_hash),
                        number(first.layout_hash), "the ranks run different builds of ascend-deepep");
     }
+    if (std::strcmp(first.target, kTwinTarget) != 0) return {};
     const std::string host = twin::host_difference(first.host, peer.host);
     if (!host.empty()) {
         op_host::Status status =

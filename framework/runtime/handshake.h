@@ -13,7 +13,18 @@
 
 namespace ascend_deepep {
 
-constexpr uint32_t kHandshakeMagic = 0xA5CE0001U;  // raised with every change of Handshake
+constexpr uint32_t kHandshakeMagic = 0xA5CE0002U;  // raised with every change of Handshake
+
+// What a rank on a device says of its endpoint (framework/npu/endpoint.h). All zero on the twin.
+struct DeviceHandshake {
+    uint64_t endpoint_id;     // 0: this process has none yet
+    uint32_t endpoint_rank;   // its place in the endpoint, which may not be that in the group
+    uint32_t endpoint_ranks;  // size of the endpoint
+    uint64_t heap_bytes;      // of the endpoint, or wanted for it
+    uint64_t first_free;      // lowest offset of the heap where the window fits
+    uint64_t top_free;        // offset behind all windows
+    uint8_t unique_id[136];   // rank 0 without an endpoint: the id that all ranks start theirs with
+};
 
 struct Handshake {
     uint32_t magic;
@@ -29,7 +40,9 @@ struct Handshake {
     uint64_t window_bytes;
     uint64_t nonce;
     twin::HostIdentity host;
+    char target[16];
     char name[kMaxNameLength + 1];
+    DeviceHandshake device;
     char socket_name[96];
     Refusal refusal;      // why this rank cannot take part; code kOk: it can
     uint32_t is_failure;  // 1: the reason is an error of its system, not of an argument

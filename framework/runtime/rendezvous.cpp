@@ -1,44 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Communicator::create on the twin: two collective exchanges, and between them windows change hands. Layer: framework.
-// Every rank reaches both exchanges whatever happens to it, and says there what went wrong: nobody waits for a rank
-// that gave up. Both comparisons see the same bytes, so all ranks succeed or all throw.
+// Shared steps of a rendezvous. Layer: framework.
+#include "framework/runtime/rendezvous.h"
+
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
-#include <cinttypes>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
-#include "contract/arch35/wqe.h"
-#include "framework/runtime/handshake.h"
-#include "framework/runtime/kernel_library.h"
-#include "framework/runtime/memory_need.h"
-#include "framework/runtime/status_payload.h"
-#include "framework/runtime/twin_communicator.h"
 #include "op_host/check.h"
 #include "op_host/sizes.h"
-#include "twin/fabric/fd_exchange.h"
-#include "twin/fabric/host.h"
+#include "twin/fabric/system_error.h"
 
 namespace ascend_deepep {
-namespace {
-
-constexpr uint32_t kMinDefaultDepth = 64;
-constexpr uint32_t kMaxDefaultDepth = 1024;
-
-// What a rank holds between the exchanges.
-struct Draft {
-    CommunicatorOptions options;
-    std::unique_ptr<NameReservation> name;
-    std::unique_ptr<twin::FdExchange> exchange;
-    twin::FileDescriptor window_file;
-    std::shared_ptr<TwinResources> resources = std::make_shared<TwinResources>();
-    Handshake handshake{};
-};
 
 uint64_t random_number() {
     uint64_t value;
@@ -50,17 +24,9 @@ void refuse_unless(bool holds, uint32_t rank, Code code, int64_t got, int64_t li
     if (!holds) throw CommunicatorError{own_refusal(rank, code, Field::kNone, got, limit, message)};
 }
 
-std::string chosen_policy(const CommunicatorOptions& options) {
-    const char* variable = std::getenv("ASCEND_DEEPEP_TWIN_POLICY");
-    std::string policy = options.policy;
-    if (policy.empty() && variable != nullptr) policy = variable;
-    return policy.empty() ? "fast" : policy;
-}
-
-// Fills in the defaults and refuses what is illegal whatever the other ranks say.
-void complete_options(CommunicatorOptions* options) {
+void complete_options(CommunicatorOptions* options, uint32_t cores) {
     const uint32_t rank = options->rank;
-    if (options->num_cores == 0) options->num_cores = default_cores();
+    if (options->num_cores == 0) options->num_cores = cores;
     if (options->timeout_ms == 0) options->timeout_ms = CommunicatorOptions{}.timeout_ms;
     op_host::Status limits = op_host::check_limits(options->limits, options->num_cores, options->window_bytes);
     if (!limits.ok()) {
@@ -69,44 +35,8 @@ void complete_options(CommunicatorOptions* options) {
     }
     refuse_unless(rank < options->limits.num_ranks, rank, Code::kOutOfRange, rank, options->limits.num_ranks - 1,
                   "rank is " + std::to_string(rank) + " in a group of " + std::to_string(options->limits.num_ranks));
-    if (options->queue_depth == 0) {
-        options->queue_depth =
-            std::clamp(std::bit_ceil(options->limits.max_tokens), kMinDefaultDepth, kMaxDefaultDepth);
-    }
-    refuse_unless(std::has_single_bit(options->queue_depth) && options->queue_depth >= kMinQueueDepth &&
-                      options->queue_depth <= kMaxQueueDepth,
-                  rank, Code::kOutOfRange, options->queue_depth, kMaxQueueDepth,
-                  "queue_depth is " + std::to_string(options->queue_depth) + ": a power of two from " +
-                      std::to_string(kMinQueueDepth) + " to " + std::to_string(kMaxQueueDepth) + " is needed");
     const uint64_t required = op_host::required_window_bytes(options->limits);
     options->window_bytes = align_up(std::max(options->window_bytes, required), kPageBytes);
-    options->policy = chosen_policy(*options);
-    refuse_unless(options->policy == "fast" || options->policy == "sim", rank, Code::kOutOfRange, 0, 0,
-                  "the policy of the twin is '" + options->policy + "': it is 'fast' or 'sim'");
-}
-
-void check_memory(const CommunicatorOptions& options) {
-    const uint64_t need =
-        options.limits.num_ranks * touched_bytes_per_rank(options.limits, options.combine_engine, options.queue_depth);
-    const twin::FreeMemory free = twin::free_memory();
-    refuse_unless(need <= free.bytes, options.rank, Code::kOutOfRange, static_cast<int64_t>(need),
-                  static_cast<int64_t>(free.bytes),
-                  "the windows and workspaces of " + std::to_string(options.limits.num_ranks) +
-                      " ranks on this host come to " + std::to_string(need) +
-                      " bytes in calls of the largest size, and " + std::to_string(free.bytes) + " bytes are free (" +
-                      free.source + "): lower max_tokens, hidden or num_topk, or free memory");
-}
-
-// All that one rank can do alone.
-void prepare(Draft* draft) {
-    CommunicatorOptions& options = draft->options;
-    complete_options(&options);
-    draft->name = std::make_unique<NameReservation>(options.name, options.rank);
-    check_memory(options);
-    draft->resources->kernels = &kernel_table(options.policy);
-    draft->handshake.nonce = random_number();
-    draft->window_file = twin::create_window_file(options.window_bytes);
-    draft->exchange = std::make_unique<twin::FdExchange>(draft->handshake.nonce);
 }
 
 void set_reason(Handshake* handshake, const op_host::Status& status) {
@@ -115,142 +45,37 @@ void set_reason(Handshake* handshake, const op_host::Status& status) {
     set_text(handshake->reason, status.message);
 }
 
-// Runs `step` and writes into the handshake what went wrong.
-template <typename Step>
-void attempt(Draft* draft, Step step) {
-    try {
-        step();
-    } catch (const CommunicatorError& error) {
-        set_reason(&draft->handshake, error.status);
-    } catch (const std::exception& error) {
-        set_reason(&draft->handshake, setup_failure(draft->options.rank, error.what()));
-    }
+void fill_handshake(const CommunicatorOptions& options, bool is_complete, Handshake* handshake) {
+    handshake->magic = kHandshakeMagic;
+    handshake->layout_abi = kLayoutAbi;
+    handshake->limits = options.limits;
+    handshake->rank = options.rank;
+    handshake->timeout_ms = options.timeout_ms;
+    handshake->queue_depth = options.queue_depth;
+    handshake->combine_engine = static_cast<uint32_t>(options.combine_engine);
+    handshake->pid = ::getpid();
+    handshake->window_bytes = options.window_bytes;
+    handshake->host = twin::host_identity();
+    set_text(handshake->target, options.target);
+    set_text(handshake->name, options.name);
+    if (is_complete) handshake->layout_hash = op_host::layout_hash(options.limits);
 }
 
-void fill_handshake(Draft* draft) {
-    const CommunicatorOptions& options = draft->options;
-    Handshake& handshake = draft->handshake;
-    handshake.magic = kHandshakeMagic;
-    handshake.layout_abi = kLayoutAbi;
-    handshake.limits = options.limits;
-    handshake.rank = options.rank;
-    handshake.timeout_ms = options.timeout_ms;
-    handshake.queue_depth = options.queue_depth;
-    handshake.combine_engine = static_cast<uint32_t>(options.combine_engine);
-    handshake.pid = ::getpid();
-    handshake.window_bytes = options.window_bytes;
-    handshake.host = twin::host_identity();
-    set_text(handshake.name, options.name);
-    if (draft->exchange == nullptr) return;  // the limits may be no limits at all: no layout of them
-    handshake.layout_hash = op_host::layout_hash(options.limits);
-    set_text(handshake.socket_name, draft->exchange->socket_name());
-}
-
-std::vector<Handshake> exchange_handshakes(const Draft& draft, const AllGather& all_gather) {
-    std::string bytes(reinterpret_cast<const char*>(&draft.handshake), sizeof(Handshake));
-    const std::vector<Handshake> all =
-        parse_handshakes(all_gather(bytes), draft.options.rank, draft.options.limits.num_ranks);
-    const op_host::Status status = compare_handshakes(all, draft.options.rank);
+std::vector<Handshake> exchange_handshakes(const Handshake& own, const CommunicatorOptions& options,
+                                           const AllGather& all_gather) {
+    const std::string bytes(reinterpret_cast<const char*>(&own), sizeof(Handshake));
+    const std::vector<Handshake> all = parse_handshakes(all_gather(bytes), options.rank, options.limits.num_ranks);
+    const op_host::Status status = compare_handshakes(all, options.rank);
     if (!status.ok()) throw CommunicatorError{status};
     return all;
 }
 
-// The same on all ranks, and not that of any communicator before. 0 would be a tag of untouched memory.
 uint64_t tag_base(const std::vector<Handshake>& all, uint32_t tag_low) {
     uint64_t sum = 0;
     for (const Handshake& peer : all)
         sum = (sum ^ peer.nonce) * 0x9E3779B97F4A7C15ULL;
     const uint64_t high = std::max<uint64_t>(sum >> 32, 1);
     return (high << 32) + tag_low;
-}
-
-std::unique_ptr<twin::WindowTable> map_windows(Draft* draft, const std::vector<Handshake>& all) {
-    const CommunicatorOptions& options = draft->options;
-    std::vector<twin::ExchangePeer> peers;
-    for (const Handshake& peer : all)
-        peers.push_back({peer.socket_name, peer.pid});
-    const std::vector<twin::FileDescriptor> files =
-        draft->exchange->run(options.rank, draft->window_file.get(), peers, tag_base(all, 0), options.timeout_ms);
-    auto windows = std::make_unique<twin::WindowTable>(options.limits.num_ranks, options.window_bytes);
-    for (uint32_t rank = 0; rank < files.size(); ++rank) {
-        const int fd = rank == options.rank ? draft->window_file.get() : files[rank].get();
-        twin::check_window_file(fd, options.window_bytes, rank);
-        windows->map(rank, fd);
-    }
-    return windows;
-}
-
-// ASCEND_DEEPEP_TWIN_FAULT=name:rank:n arms a fault from the start, at the n-th event of its kind on that rank.
-void arm_fault_of_environment(const CommunicatorOptions& options, twin::FaultInjector* fault) {
-    const char* variable = std::getenv("ASCEND_DEEPEP_TWIN_FAULT");
-    if (variable == nullptr || *variable == '\0') return;
-    char name[32];
-    uint32_t rank;
-    uint64_t event;
-    const bool is_read = std::sscanf(variable, "%31[a-z-]:%" SCNu32 ":%" SCNu64, name, &rank, &event) == 3;
-    const twin::FaultKind kind = is_read ? twin::fault_from_name(name) : twin::FaultKind::kNone;
-    refuse_unless(
-        kind != twin::FaultKind::kNone, options.rank, Code::kOutOfRange, 0, 0,
-        std::string("ASCEND_DEEPEP_TWIN_FAULT is '") + variable + "': name:rank:n is needed, such as drop-wqe:0:3");
-    if (rank == options.rank) fault->arm(kind, event, event);
-}
-
-// Maps all windows and builds what kernels read.
-void connect(Draft* draft, const std::vector<Handshake>& all) {
-    const CommunicatorOptions& options = draft->options;
-    TwinResources& resources = *draft->resources;
-    const uint32_t num_ranks = options.limits.num_ranks;
-    std::unique_ptr<twin::WindowTable> windows = map_windows(draft, all);
-
-    const uint64_t table_bytes = align_up(num_ranks * sizeof(uint64_t), kBlockBytes);
-    const uint64_t tiling_bytes = align_up(std::max(sizeof(DispatchTiling), sizeof(CombineTiling)), kBlockBytes);
-    const uint64_t workspace_bytes = align_up(op_host::workspace_bytes(options.limits), kBlockBytes);
-    const uint64_t engine_bytes = twin::UrmaEngine::memory_bytes(num_ranks, options.queue_depth, options.queue_depth);
-    resources.memory = std::make_unique<twin::Memory>(
-        align_up(table_bytes + tiling_bytes + workspace_bytes + engine_bytes, kPageBytes));
-    resources.window_table = reinterpret_cast<uint64_t*>(resources.memory->take(table_bytes, kBlockBytes));
-    resources.tiling = resources.memory->take(tiling_bytes, kBlockBytes);
-    resources.workspace = resources.memory->take(workspace_bytes, kBlockBytes);
-    for (uint32_t rank = 0; rank < num_ranks; ++rank) {
-        resources.window_table[rank] = reinterpret_cast<uint64_t>(windows->window(rank));
-    }
-
-    twin::FabricConfig config{};
-    config.rank = options.rank;
-    config.max_tokens = options.limits.max_tokens;
-    config.layout = window_layout(options.limits);
-    config.queue_depth = options.queue_depth;
-    config.is_stepped = options.policy == "sim";
-    config.interrupted = &interrupt_pending;
-    for (const Handshake& peer : all) {
-        config.nonces.push_back(peer.nonce);
-        config.pids.push_back(peer.pid);
-    }
-    resources.fabric = std::make_unique<twin::Fabric>(config, std::move(windows), *resources.memory);
-    resources.fabric->control_page().state.tag_base = tag_base(all, options.first_tag_low);
-    arm_fault_of_environment(options, &resources.fabric->fault());
-}
-
-}  // namespace
-
-uint32_t default_cores() {
-    return 16;
-}
-
-std::shared_ptr<Communicator> Communicator::create(const CommunicatorOptions& options, const AllGather& all_gather) {
-    Draft draft;
-    draft.options = options;
-    attempt(&draft, [&] { prepare(&draft); });
-    attempt(&draft, [&] { fill_handshake(&draft); });
-    const std::vector<Handshake> all = exchange_handshakes(draft, all_gather);
-    attempt(&draft, [&] { connect(&draft, all); });
-    exchange_handshakes(draft, all_gather);  // every rank has every window, or none goes on
-
-    NameReservation* name = draft.name.get();
-    auto communicator =
-        std::make_shared<TwinCommunicator>(draft.options, std::move(draft.name), std::move(draft.resources));
-    name->publish(communicator);
-    return communicator;
 }
 
 }  // namespace ascend_deepep

@@ -148,6 +148,11 @@ op_host::Machine TwinCommunicator::machine(const TwinResources& resources) const
     return machine;
 }
 
+op_host::Machine TwinCommunicator::machine() const {
+    const std::shared_ptr<TwinResources> held = resources();
+    return held == nullptr ? op_host::Machine{} : machine(*held);
+}
+
 op_host::Status TwinCommunicator::dispatch(const op_host::DispatchCall& call, const DispatchBuffers& buffers,
                                            uint32_t* num_rows) {
     const op_host::DispatchShapes shapes = op_host::dispatch_shapes(call);

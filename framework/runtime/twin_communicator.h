@@ -14,6 +14,7 @@
 
 #include "framework/runtime/communicator.h"
 #include "framework/runtime/process.h"
+#include "framework/runtime/targets.h"
 #include "op_host/tiling.h"
 #include "twin/fabric/fabric.h"
 #include "twin/runtime/kernel_table.h"
@@ -43,8 +44,11 @@ class TwinCommunicator final : public Communicator {
     op_host::Status combine(const op_host::CombineCall& call, const CombineBuffers& buffers) override;
     op_host::Status refuse(OperationKind kind, const op_host::Status& reason) override;
     op_host::Status health() const override;
+    op_host::Status synchronize() override { return health(); }  // calls have ended when they return
     void close() override;
     bool closed() const override { return is_closed_.load(); }
+    std::string target() const override { return kTwinTarget; }
+    op_host::Machine machine() const override;
     const CommunicatorOptions& options() const override { return options_; }
     uint64_t window_bytes() const override { return options_.window_bytes; }
     op_host::Machine machine() const override;

@@ -165,6 +165,7 @@ Handshake good_handshake(uint32_t rank) {
     made.limits = {2, 16, 64, 2, 8, 0};
     made.rank = rank;
     made.host = twin::host_identity();
+    set_text(made.target, "twin");
     set_text(made.name, "name");
     return made;
 }
@@ -177,6 +178,9 @@ TEST(hosts_and_releases_are_compared) {
         const op_host::Status status = compare_handshakes(all, rank);
         CHECK(contains(status.message, "the twin runs on one host: rank 1 is on host node7"));
     }
+    all[1] = good_handshake(1);
+    set_text(all[1].target, "ascend950");
+    CHECK(contains(compare_handshakes(all, 0).message, "the target is twin on rank 0 and ascend950 on rank 1"));
     all[1] = good_handshake(1);
     all[1].layout_abi = kLayoutAbi + 1;
     CHECK(contains(compare_handshakes(all, 0).message, "layout ABI"));
@@ -201,6 +205,25 @@ TEST(answers_that_are_no_handshakes_are_refused) {
     CHECK(contains(message({bytes(good_handshake(0)), "short"}), "rank 1 runs another release"));
     CHECK(contains(message({bytes(good_handshake(1)), bytes(good_handshake(0))}), "place 0 came from rank 1"));
     CHECK_EQ(message({bytes(good_handshake(0)), bytes(good_handshake(1))}), "");
+}
+
+TEST(a_target_that_a_rank_does_not_have_is_refused_on_all_ranks) {
+    run_ranks(2, [](const Rank& rank) {
+        CommunicatorOptions options = rank.options();
+        if (rank.rank() == 1) options.target = "ascend951";
+        const op_host::Status status = creation_error(options, rank.all_gather());
+        CHECK(contains(status.message, "target 'ascend951' is not available in this process (available: 'twin')"));
+        CHECK_EQ(status.refusal.rank, 1U);
+        // Both are back in step, and the target's name is that of the communicator.
+        const auto communicator = Communicator::create(rank.options(), rank.all_gather());
+        CHECK_EQ(communicator->target(), std::string("twin"));
+        CHECK(communicator->synchronize().ok());
+        const op_host::Machine machine = communicator->machine();
+        CHECK(machine.window_table != 0 && machine.queue_table != 0 && machine.workspace != 0);
+        CHECK_EQ(machine.rank, rank.rank());
+        communicator->close();
+        CHECK_EQ(communicator->machine().window_table, 0U);
+    });
 }
 
 }  // namespace
