@@ -34,6 +34,8 @@ CommonTiling common_tiling(const CommunicatorLimits& limits, const Machine& mach
     t.signature.kind = static_cast<uint32_t>(kind);
     t.signature.layout_abi = kLayoutAbi;
     t.window = window_layout(limits);
+    for (Region& region : t.window.regions)
+        region.offset += machine.window_offset;
     t.workspace_layout = workspace_layout(limits);
     return t;
 }

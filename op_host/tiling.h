@@ -17,7 +17,8 @@ struct Machine {
     uint64_t workspace;
     uint32_t rank;
     uint32_t num_cores;
-    uint64_t timeout_cycles;  // of GetSystemCycle: 1 ns each
+    uint64_t timeout_cycles;     // of GetSystemCycle: 1 ns each
+    uint64_t window_offset = 0;  // of the communicator's window, behind the addresses that the two tables hold
 };
 
 struct DispatchAddresses {

@@ -117,9 +117,20 @@ struct Refusal {
     int64_t got;
     int64_t limit;
     uint32_t rank;  // who refused, or differs
-    uint32_t reserved;
+    uint32_t echo;  // 0, or which earlier operation's refusal this one passes on (devices): see make_echo()
 };
 static_assert(sizeof(Refusal) == 40, "wire struct");
+
+// A device's host learns of a refusal late, and its next call passes it on: the rank that refused first, and the low
+// bits of its operation's number. Never 0.
+constexpr uint32_t kEchoRankBits = 10;
+static_assert(kMaxRanks <= 1U << kEchoRankBits, "a rank fits");
+constexpr uint32_t make_echo(uint32_t rank, uint64_t sequence) {
+    return (1U << 31) | ((static_cast<uint32_t>(sequence) << kEchoRankBits) & ~(1U << 31)) | rank;
+}
+constexpr uint32_t echo_rank(uint32_t echo) {
+    return echo & ((1U << kEchoRankBits) - 1);
+}
 
 constexpr uint32_t kMissingWords = kMaxRanks / 32;
 

@@ -72,7 +72,7 @@ inline Structure refusal() {
              ASCEND_DEEPEP_FIELD(T, column, "column of it, or axis of a tensor"),
              ASCEND_DEEPEP_FIELD(T, got, "the value; with `limit` 16 characters of comm_alg"),
              ASCEND_DEEPEP_FIELD(T, limit, "the limit"), ASCEND_DEEPEP_FIELD(T, rank, "who refused, or differs"),
-             ASCEND_DEEPEP_FIELD(T, reserved, "")}};
+             ASCEND_DEEPEP_FIELD(T, echo, "0, or the refusal this one passes on")}};
 }
 
 inline Structure control_header() {
