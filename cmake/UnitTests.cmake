@@ -31,6 +31,9 @@ function(ascend_deepep_add_test_program name directory policy)
         target_compile_definitions(${name}_test PRIVATE
             ASCEND_DEEPEP_PACKAGE_KERNELS="$<TARGET_FILE:ascend_deepep_kernels_package>")
     endif()
+    if(name STREQUAL "npu")
+        target_link_libraries(${name}_test PRIVATE ascend_deepep_npu)
+    endif()
     add_dependencies(${name}_test ascend_deepep_kernels_fast ascend_deepep_kernels_sim)
     # Compile time of a test outweighs its run time; g++ 12 at -O3 also sees frees in std::vector that are not there.
     target_compile_options(${name}_test PRIVATE -O1)
