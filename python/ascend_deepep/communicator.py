@@ -107,6 +107,7 @@ class Communicator:
             combine_engine=env.combine_engine,
             policy=env.policy,
             all_gather=all_gather,
+            target="",
         )
         self._closed = False
         self._name, self._rank, self._num_ranks = name, rank, num_ranks
