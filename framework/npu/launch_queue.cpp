@@ -110,9 +110,10 @@ void LaunchQueue::read(TilingSlot& slot, const Letter& letter) {
 void LaunchQueue::collect_locked() {
     slots_.collect([&](TilingSlot& slot) { read(slot, read_letter(slot.letter)); });
     slots_.visit_recorded([&](TilingSlot& slot) {
+        // There may be thousands of them, and most have not run since: one word each tells.
+        if (peek_sequence(slot.letter) == slot.next_sequence) return;
         Letter letter;
         if (!read_moving_letter(slot.letter, &letter)) return;  // it is being written: the next look sees it whole
-        if (letter.next_sequence == slot.next_sequence) return;
         slot.next_sequence = letter.next_sequence;
         read(slot, letter);
     });

@@ -24,6 +24,11 @@ T field(const uint8_t* bytes, size_t offset) {
 
 }  // namespace
 
+uint64_t peek_sequence(const uint8_t* bytes) {
+    return __atomic_load_n(reinterpret_cast<const uint64_t*>(bytes + offsetof(ControlPage, state.sequence)),
+                           __ATOMIC_ACQUIRE);
+}
+
 Letter read_letter(const uint8_t* bytes) {
     const auto state = field<OperationState>(bytes, offsetof(ControlPage, state));
     return {state.sequence, state.is_broken != 0, field<uint64_t>(bytes, offsetof(ControlPage, abort_word)),

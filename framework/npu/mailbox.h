@@ -23,6 +23,9 @@ struct Letter {
     ErrorRecord record;
 };
 
+// Its `next_sequence` alone, of memory that a copy may be writing.
+uint64_t peek_sequence(const uint8_t* bytes);
+
 Letter read_letter(const uint8_t* bytes);
 
 // The same of memory that a copy may be writing: reads until two readings agree. False after a few that do not.
