@@ -14,11 +14,12 @@ enum PackageMachineResult : int {
     kMachineFound = 0,
     kMachineUnknown = 1,  // no communicator of that name in this process
     kMachineBroken = 2,   // closed, or broken by an earlier failure
+    kMachineOther = 3,    // of another target: its addresses mean nothing to the caller's kernels
 };
 
-// Fills what a tiling needs of communicator `group_ep`; writes nothing unless it returns kMachineFound.
-using PackageMachineFunction = int (*)(const char* group_ep, CommunicatorLimits* limits, Machine* machine,
-                                       CombineEngine* engine);
+// Fills what a tiling for `target` needs of communicator `group_ep`; writes nothing unless it returns kMachineFound.
+using PackageMachineFunction = int (*)(const char* group_ep, const char* target, CommunicatorLimits* limits,
+                                       Machine* machine, CombineEngine* engine);
 
 constexpr const char* kPackageMachineLibrary = "libascend_deepep_runtime.so";
 constexpr const char* kPackageMachineSymbol = "ascend_deepep_package_machine";

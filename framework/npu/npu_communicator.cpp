@@ -32,6 +32,7 @@ NpuCommunicator::NpuCommunicator(const CommunicatorOptions& options, std::unique
                                  const Acl& acl, StreamSource stream, std::shared_ptr<LaunchQueue> queue)
     : options_(options),
       pid_(::getpid()),
+      device_(queue->config().device),
       stream_(std::move(stream)),
       name_(std::move(name)),
       parts_(std::make_shared<Parts>()) {

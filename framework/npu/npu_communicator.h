@@ -50,6 +50,7 @@ class NpuCommunicator final : public Communicator {
     void close() override;
     bool closed() const override { return is_closed_.load(); }
     std::string target() const override { return kNpuTarget; }
+    int32_t device_index() const override { return device_; }
     op_host::Machine machine() const override;
     const CommunicatorOptions& options() const override { return options_; }
     uint64_t window_bytes() const override { return options_.window_bytes; }
@@ -78,6 +79,7 @@ class NpuCommunicator final : public Communicator {
 
     CommunicatorOptions options_;
     const pid_t pid_;
+    const int32_t device_;
     StreamSource stream_;
     std::atomic<bool> is_closed_{false};
 

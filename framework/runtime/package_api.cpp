@@ -12,10 +12,11 @@ using namespace ascend_deepep;
 static_assert(std::is_same_v<decltype(&ascend_deepep_package_machine), op_host::PackageMachineFunction>,
               "the package calls it by this type");
 
-int ascend_deepep_package_machine(const char* group_ep, CommunicatorLimits* limits, op_host::Machine* machine,
-                                  CombineEngine* engine) {
+int ascend_deepep_package_machine(const char* group_ep, const char* target, CommunicatorLimits* limits,
+                                  op_host::Machine* machine, CombineEngine* engine) {
     try {
         const std::shared_ptr<Communicator> communicator = find_communicator(group_ep);
+        if (communicator->target() != target) return op_host::kMachineOther;
         const op_host::Machine found = communicator->machine();
         if (found.window_table == 0 || !communicator->health().ok()) return op_host::kMachineBroken;
         *limits = communicator->options().limits;

@@ -9,7 +9,7 @@
 #include "op_host/package_machine.h"
 
 extern "C" __attribute__((visibility("default"))) int ascend_deepep_package_machine(
-    const char* group_ep, ascend_deepep::CommunicatorLimits* limits, ascend_deepep::op_host::Machine* machine,
-    ascend_deepep::CombineEngine* engine);
+    const char* group_ep, const char* target, ascend_deepep::CommunicatorLimits* limits,
+    ascend_deepep::op_host::Machine* machine, ascend_deepep::CombineEngine* engine);
 
 #endif  // ASCEND_DEEPEP_FRAMEWORK_RUNTIME_PACKAGE_API_H

@@ -133,7 +133,7 @@ op_host::Status TwinCommunicator::check(const op_host::CombineCall& call) {
 }
 
 op_host::Machine TwinCommunicator::machine() const {
-    const auto held = resources();
+    const std::shared_ptr<TwinResources> held = resources();
     return held == nullptr ? op_host::Machine{} : machine(*held);
 }
 
@@ -146,11 +146,6 @@ op_host::Machine TwinCommunicator::machine(const TwinResources& resources) const
     machine.num_cores = options_.num_cores;
     machine.timeout_cycles = uint64_t{options_.timeout_ms} * 1'000'000;
     return machine;
-}
-
-op_host::Machine TwinCommunicator::machine() const {
-    const std::shared_ptr<TwinResources> held = resources();
-    return held == nullptr ? op_host::Machine{} : machine(*held);
 }
 
 op_host::Status TwinCommunicator::dispatch(const op_host::DispatchCall& call, const DispatchBuffers& buffers,

@@ -51,7 +51,6 @@ class TwinCommunicator final : public Communicator {
     op_host::Machine machine() const override;
     const CommunicatorOptions& options() const override { return options_; }
     uint64_t window_bytes() const override { return options_.window_bytes; }
-    op_host::Machine machine() const override;
     std::vector<std::string> progress() const override;
     Counters counters() const override;
     std::string layout() const override { return "per-rank"; }

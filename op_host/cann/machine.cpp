@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 
+#include "op_host/tensor_device.h"
 #include "op_host/text.h"
 
 namespace ascend_deepep::cann {
@@ -18,9 +19,16 @@ constexpr const char* kMakeOne =
     "make one on all ranks of this group first, in this process: communicator = ascend_deepep.Communicator(group, "
     "max_tokens=..., hidden=..., num_topk=..., num_experts=...), and pass communicator.name as group_ep";
 
+// The kernels of the package run there and nowhere else.
+const char* const kTarget = op_host::target_of(op_host::DeviceType::kNpu);
+
 std::string describe(int result, const std::string& group_ep) {
     if (result == op_host::kMachineUnknown) {
         return text("group_ep '", group_ep, "' names no communicator of this process: ", kMakeOne);
+    }
+    if (result == op_host::kMachineOther) {
+        return text("communicator '", group_ep, "' does not run on target ", kTarget,
+                    ", as the operator package does; set ASCEND_DEEPEP_TARGET=", kTarget, " and ", kMakeOne);
     }
     return text("communicator '", group_ep, "' is closed or broken: communicator.check() says why; ", kMakeOne);
 }
@@ -39,7 +47,7 @@ FoundMachine find_machine(const std::string& group_ep, const char* library) {
     if (ask == nullptr) {
         found.error = text("group_ep '", group_ep, "': ", library, " has no ", op_host::kPackageMachineSymbol,
                            "; install an ascend_deepep and an operator package of the same release");
-    } else if (const int result = ask(group_ep.c_str(), &found.limits, &found.machine, &found.engine)) {
+    } else if (const int result = ask(group_ep.c_str(), kTarget, &found.limits, &found.machine, &found.engine)) {
         found.error = describe(result, group_ep);
     }
     ::dlclose(handle);

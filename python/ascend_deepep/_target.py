@@ -51,8 +51,7 @@ def load_npu_library(directory: Path) -> None:
 
 def targets() -> list[str]:
     """Targets that this process has."""
-    registered = getattr(_runtime, "targets", None)
-    return [TWIN] if registered is None else list(registered())
+    return list(_runtime.targets())
 
 
 def missing() -> str:
@@ -70,22 +69,16 @@ def choose(wish: str) -> str:
     return wish
 
 
-# The three functions below also serve a binding from before it knew targets.
-
-
 def native_options(wish: str) -> dict[str, Any]:
     """The option of the native communicator that makes it one of the target wished for."""
-    target = choose(wish)
-    return {"target": target} if hasattr(_runtime, "targets") else {}
+    return {"target": choose(wish)}
 
 
 def of(native: _runtime.Communicator) -> str:
     """The target of a native communicator."""
-    return str(getattr(native, "target", TWIN))
+    return native.target
 
 
 def synchronize(native: _runtime.Communicator) -> None:
     """Wait for the operations of a native communicator."""
-    wait = getattr(native, "synchronize", None)
-    if wait is not None:
-        wait()
+    native.synchronize()

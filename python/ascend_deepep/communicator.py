@@ -92,6 +92,7 @@ class Communicator:
                 "num_cores": _optional("num_cores", env.num_cores if num_cores is None else num_cores),
                 "timeout_ms": _optional("timeout_ms", env.timeout_ms if timeout_ms is None else timeout_ms),
                 "queue_depth": env.queue_depth or 0,
+                "heap_bytes": env.heap_bytes or 0,
                 **_target.native_options(env.target),
             }
             name = hccl_name(group, rank) if name is None else name
@@ -107,7 +108,6 @@ class Communicator:
             combine_engine=env.combine_engine,
             policy=env.policy,
             all_gather=all_gather,
-            target="",
         )
         self._closed = False
         self._name, self._rank, self._num_ranks = name, rank, num_ranks

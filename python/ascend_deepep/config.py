@@ -54,6 +54,9 @@ _TABLE = (
      "Communicator"),
     ("QUEUE_DEPTH", "a power of two, from 4", "the runtime's own number",
      "Work queue entries of each send queue.", "Communicator"),
+    ("HEAP_BYTES", "bytes, from 1", "twice the first window",
+     "NPUs only: memory that the windows of all communicators of a process are cut from; the first one sets it.",
+     "Communicator"),
     ("TARGET", _names(TARGETS), _names(TARGETS[:1]),
      "What runs the kernels. `auto` is the NPU where the package was built for it and torch_npu can be imported, else "
      "the twin; `twin` leaves the NPU library unloaded.", "Communicator"),
@@ -88,6 +91,7 @@ class Settings:
     combine_engine: str = ENGINES[0]
     queue_depth: int | None = None
     policy: str = POLICIES[0]
+    heap_bytes: int | None = None
     target: str = TARGETS[0]
 
 
@@ -104,6 +108,7 @@ def settings(environ: Mapping[str, str] | None = None) -> Settings:
         combine_engine=_choice(env, "COMBINE_ENGINE", ENGINES, default.combine_engine),
         queue_depth=_integer(env, "QUEUE_DEPTH", 4, lambda depth: depth & (depth - 1) == 0),
         policy=_choice(env, "TWIN_POLICY", POLICIES, default.policy),
+        heap_bytes=_integer(env, "HEAP_BYTES", 1),
         target=_choice(env, "TARGET", TARGETS, default.target),
     )
 

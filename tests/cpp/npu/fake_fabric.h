@@ -25,9 +25,6 @@ class SharedHeaps {
     uint8_t* heap(uint32_t rank) const { return base_ + rank * bytes_; }
     uint64_t bytes() const { return bytes_; }
     uint32_t num_ranks() const { return num_ranks_; }
-    bool contains(const void* p) const {
-        return static_cast<uint64_t>(static_cast<const uint8_t*>(p) - base_) < num_ranks_ * bytes_;
-    }
 
   private:
     uint32_t num_ranks_;
@@ -41,7 +38,9 @@ class FakeFabric final : public twin::GmHooks, public twin::WriteSink {
   public:
     FakeFabric(const SharedHeaps& heaps, uint32_t rank, uint32_t queue_depth);
 
-    bool is_window(const void* p) const override { return heaps_.contains(p); }
+    twin::WindowMap window_map() const override {
+        return {heaps_.heap(0), heaps_.num_ranks() * heaps_.bytes(), heap(), heaps_.bytes()};
+    }
     void window_write(void* dst, const void* src, size_t bytes) override;
     void window_read(void* dst, const void* src, size_t bytes) override;
     void window_read_pieces(const twin::Pieces& pieces) override;

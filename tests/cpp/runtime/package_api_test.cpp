@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The function an operator package asks for a communicator: limits, machine, engine, and its two refusals. Layer:
+// The function an operator package asks for a communicator: limits, machine, engine, and its refusals. Layer:
 // tests.
 #include "framework/runtime/package_api.h"
 
@@ -28,9 +28,9 @@ struct Answer {
     CombineEngine engine = CombineEngine::kMte;
 };
 
-Answer ask(const char* group_ep) {
+Answer ask(const char* group_ep, const char* target = "twin") {
     Answer answer;
-    answer.result = exported()(group_ep, &answer.limits, &answer.machine, &answer.engine);
+    answer.result = exported()(group_ep, target, &answer.limits, &answer.machine, &answer.engine);
     return answer;
 }
 
@@ -50,6 +50,9 @@ TEST(a_package_finds_the_communicator_by_its_name) {
         CHECK(answer.machine.window_table != 0 && answer.machine.queue_table != 0 && answer.machine.workspace != 0);
         CHECK_EQ(answer.engine, CombineEngine::kUrma);
         CHECK_EQ(ask("another").result, int{op_host::kMachineUnknown});
+        const Answer device = ask("named", "ascend950");
+        CHECK_EQ(device.result, int{op_host::kMachineOther});
+        CHECK_EQ(device.machine.window_table, 0ULL);
         rank.barrier();
         communicator->close();
         CHECK_EQ(communicator->machine().window_table, 0ULL);
