@@ -28,7 +28,7 @@ function(ascend_deepep_add_test_program name directory policy)
                               LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
         target_include_directories(ascend_deepep_kernels_package PRIVATE "${PROJECT_SOURCE_DIR}/tools/cann_headers")
         add_dependencies(${name}_test ascend_deepep_kernels_package)
-        target_compile_definitions(${name}_test PRIVATE
+        target_compile_definitions(${name}_test PRIVATE ASCEND_DEEPEP_PACKAGE_TARGET="twin"
             ASCEND_DEEPEP_PACKAGE_KERNELS="$<TARGET_FILE:ascend_deepep_kernels_package>")
     endif()
     if(name STREQUAL "npu")

@@ -19,8 +19,11 @@ constexpr const char* kMakeOne =
     "make one on all ranks of this group first, in this process: communicator = ascend_deepep.Communicator(group, "
     "max_tokens=..., hidden=..., num_topk=..., num_experts=...), and pass communicator.name as group_ep";
 
-// The kernels of the package run there and nowhere else.
-const char* const kTarget = op_host::target_of(op_host::DeviceType::kNpu);
+// The kernels of the package run there and nowhere else. The tests' package has kernels of the twin.
+#if !defined(ASCEND_DEEPEP_PACKAGE_TARGET)
+#define ASCEND_DEEPEP_PACKAGE_TARGET op_host::target_of(op_host::DeviceType::kNpu)
+#endif
+const char* const kTarget = ASCEND_DEEPEP_PACKAGE_TARGET;
 
 std::string describe(int result, const std::string& group_ep) {
     if (result == op_host::kMachineUnknown) {

@@ -58,7 +58,7 @@ def real_command(includes: list[str]) -> list[str]:
 
 def twin_command(root: Path, headers: Path) -> list[str]:
     """The twin's headers in `headers`; the rest of the twin from the repository."""
-    flags = ["-DASCEND_DEEPEP_TWIN_POLICY=Sim", f"-I{headers}", f"-I{root}"]
+    flags = ["-DASCEND_DEEPEP_TWIN_POLICY=Sim", f"-I{headers}", f"-I{root}", f"-I{root / 'op_kernel'}"]
     return plain_command([*flags, "-include", "kernel_operator.h"])
 
 
