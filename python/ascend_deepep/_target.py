@@ -11,7 +11,6 @@ import importlib
 import os
 import warnings
 from pathlib import Path
-from typing import Any
 
 from ascend_deepep import _runtime
 from ascend_deepep.config import PREFIX
@@ -67,18 +66,3 @@ def choose(wish: str) -> str:
     if wish not in have:
         raise ArgumentError(f"{PREFIX}TARGET = {wish!r}, but this process has only {', '.join(have)}: {_missing}")
     return wish
-
-
-def native_options(wish: str) -> dict[str, Any]:
-    """The option of the native communicator that makes it one of the target wished for."""
-    return {"target": choose(wish)}
-
-
-def of(native: _runtime.Communicator) -> str:
-    """The target of a native communicator."""
-    return native.target
-
-
-def synchronize(native: _runtime.Communicator) -> None:
-    """Wait for the operations of a native communicator."""
-    native.synchronize()

@@ -93,8 +93,8 @@ class Communicator:
                 "timeout_ms": _optional("timeout_ms", env.timeout_ms if timeout_ms is None else timeout_ms),
                 "queue_depth": env.queue_depth or 0,
                 "heap_bytes": env.heap_bytes or 0,
-                **_target.native_options(env.target),
             }
+            target = _target.choose(env.target)
             name = hccl_name(group, rank) if name is None else name
         except ArgumentError as problem:
             error = problem
@@ -108,6 +108,7 @@ class Communicator:
             combine_engine=env.combine_engine,
             policy=env.policy,
             all_gather=all_gather,
+            target=target,
         )
         self._closed = False
         self._name, self._rank, self._num_ranks = name, rank, num_ranks
@@ -147,7 +148,7 @@ class Communicator:
     @property
     def target(self) -> str:
         """What runs the kernels: "twin" or "ascend950"."""
-        return _target.of(self._native)
+        return self._native.target
 
     @property
     def layout(self) -> str:
@@ -183,7 +184,7 @@ class Communicator:
         call, in `check()` or here.
         """
         self.check()
-        _target.synchronize(self._native)
+        self._native.synchronize()
 
     def progress(self) -> list[str]:
         """The stage each core is in, or was in last, by core number. From any thread, while a call runs too."""
