@@ -24,9 +24,9 @@ def test_defaults() -> None:
 
 def test_values_are_read() -> None:
     env = {"TIMEOUT_MS": "5", "WINDOW_BYTES": "4096", "NUM_CORES": "13", "COMBINE_ENGINE": "urma", "QUEUE_DEPTH": "8"}
-    env["TARGET"] = "twin"
+    env |= {"TARGET": "twin", "HEAP_BYTES": "77"}
     got = config.settings({f"ASCEND_DEEPEP_{name}": value for name, value in env.items()})
-    assert got == config.Settings(5, 4096, 13, "urma", 8, "fast", "twin")
+    assert got == config.Settings(5, 4096, 13, "urma", 8, "fast", 77, "twin")
 
 
 @pytest.mark.parametrize(

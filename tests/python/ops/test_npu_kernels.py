@@ -17,13 +17,14 @@ from tests.python.ops.npu_device.build import build
 from tests.python.ops.support import COMBINE_SCHEMA, DISPATCH_SCHEMA, run_program
 
 PRELUDE = """
-import gc, types
+import gc, os, types
 import torch
 from ascend_deepep import Communicator
 from ascend_deepep._load import load_ops
 from ascend_deepep.errors import ArgumentError
 from tests.python.ops.support import SMALL, Shape
 
+os.environ["ASCEND_DEEPEP_TARGET"] = "twin"  # of the communicators made here; the others are the fake's
 load_ops()
 OPERATORS = ["npu::dispatch_v2", "npu::combine_v2"]
 OPERATORS += ["ascend_deepep::ordered_dispatch_v2", "ascend_deepep::ordered_combine_v2"]
