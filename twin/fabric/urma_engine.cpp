@@ -127,19 +127,27 @@ void UrmaEngine::run_one_each() {
     }
 }
 
-void UrmaEngine::execute_one(uint32_t peer) {
-    Queue& queue = queues_[peer];
-    const uint32_t index = queue.consumed++;
+uint32_t UrmaEngine::take(uint32_t peer) {
     --num_pending_;
     ++wqes_;
+    return queues_[peer].consumed++;
+}
+
+UrmaEngine::Verdict UrmaEngine::read(uint32_t peer, uint32_t index, WqeFields* wqe) const {
     uint32_t words[kWqeWords];
     const uint64_t slot = index & (config_.sq_depth - 1);
     std::memcpy(words, reinterpret_cast<const uint8_t*>(context(peer).sq_base) + slot * kWqeBytes, kWqeBytes);
-    const WqeFields wqe = decode_wqe(words);
-    Verdict verdict = check(peer, wqe, index);
+    *wqe = decode_wqe(words);
+    return check(peer, *wqe, index);
+}
+
+void UrmaEngine::execute_one(uint32_t peer) {
+    const uint32_t index = take(peer);
+    WqeFields wqe;
+    Verdict verdict = read(peer, index, &wqe);
     if (verdict.status == CqeStatus::kOk) {
         const auto* source = reinterpret_cast<const uint8_t*>(wqe.local_address);
-        verdict.status = sink_.deliver(peer, wqe.remote_address - config_.ranks[peer].base, source, wqe.length);
+        verdict.status = sink_.deliver(peer, remote_offset(peer, wqe), source, wqe.length);
         if (verdict.status != CqeStatus::kOk) verdict.fault = WqeFault::kInjected;
     }
     complete(peer, index, verdict, wqe.length);

@@ -84,9 +84,23 @@ class UrmaEngine {
         return true;
     }
 
-    // Stepped execution: WQEs rung and not yet executed. The simulator's order of WQEs would replace run_one_each().
+    // Stepped execution: WQEs rung and not yet executed.
     bool has_pending() const { return num_pending_ != 0; }
     void run_one_each();
+
+    // The same by a driver that orders what happens to a WQE itself: it takes one off its queue, reads and checks it,
+    // moves its data and completes it, each at a moment of its own.
+    struct Verdict {
+        CqeStatus status = CqeStatus::kOk;
+        WqeFault fault = WqeFault::kNone;
+    };
+    uint32_t pending(uint32_t peer) const { return queues_[peer].rung - queues_[peer].consumed; }
+    uint32_t take(uint32_t peer);  // its index; pending(peer) != 0
+    Verdict read(uint32_t peer, uint32_t index, WqeFields* wqe) const;
+    void complete(uint32_t peer, uint32_t index, const Verdict& verdict, uint32_t bytes);
+    uint64_t remote_offset(uint32_t peer, const WqeFields& wqe) const {
+        return wqe.remote_address - config_.ranks[peer].base;
+    }
 
     uint64_t wqes() const { return wqes_; }            // consumed, good or bad
     uint64_t doorbells() const { return doorbells_; }  // of SQs
@@ -101,17 +115,12 @@ class UrmaEngine {
         uint32_t cq_consumed = 0;  // as the CQ doorbell says
         bool is_stopped = false;   // after a CQ overrun or an impossible index
     };
-    struct Verdict {
-        CqeStatus status = CqeStatus::kOk;
-        WqeFault fault = WqeFault::kNone;
-    };
 
     void ring(uint64_t at, uint32_t value);
     void ring_sq(uint32_t peer, uint32_t producer);
     void ring_cq(uint32_t peer, uint32_t consumer);
     void execute_one(uint32_t peer);
     Verdict check(uint32_t peer, const WqeFields& wqe, uint32_t index) const;
-    void complete(uint32_t peer, uint32_t index, const Verdict& verdict, uint32_t bytes);
     void stop(uint32_t peer);
 
     EngineConfig config_;

@@ -45,18 +45,19 @@ void DeferredPipes::drain_all() {
     }
 }
 
+bool DeferredPipes::advance(Pipe pipe) {
+    Fifo& fifo = fifos_[index(pipe)];
+    if (fifo.entries.empty()) return false;
+    const Entry& front = fifo.entries.front();
+    if (!front.work && fifos_[index(front.source)].done < front.position) return false;
+    drain(pipe, fifo.done + 1);
+    return true;
+}
+
 bool DeferredPipes::advance() {
     bool ran = false;
     for (Pipe pipe : {Pipe::kMte3, Pipe::kV, Pipe::kMte2}) {
-        Fifo& fifo = fifos_[index(pipe)];
-        if (fifo.entries.empty()) {
-            continue;
-        }
-        const Entry& front = fifo.entries.front();
-        if (front.work || fifos_[index(front.source)].done >= front.position) {
-            drain(pipe, fifo.done + 1);
-            ran = true;
-        }
+        ran = advance(pipe) || ran;
     }
     return ran;
 }

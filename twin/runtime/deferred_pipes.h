@@ -32,6 +32,8 @@ class __attribute__((visibility("default"))) DeferredPipes {
 
     // What hardware would do in the meantime: one entry of every pipe that can go on. True if any ran.
     bool advance();
+    // The same for one pipe.
+    bool advance(Pipe pipe);
 
     bool empty() const { return pending_ == 0; }
     void clear();

@@ -3,6 +3,7 @@
 // Layer: twin/runtime; implemented by twin/fabric and by tests. The defaults are a machine without a fabric.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -44,6 +45,17 @@ class __attribute__((visibility("default"))) GmHooks {
     // Throws KernelFault when [p, p + bytes), which lies in no window, is not inside a known GM range. Called for the
     // GM side of every copy; for single words under Sim only.
     virtual void check_access(const void* /*p*/, size_t /*bytes*/, bool /*write*/) {}
+
+    // Not called by the Fast policy either: right before a load, store or atomic of scalar or SIMT code takes effect,
+    // and right before a copy of a pipe moves its bytes from or to GM that is no window.
+    virtual void access(const void* p, size_t bytes, bool write) { check_access(p, bytes, write); }
+    virtual void copied(const void* /*p*/, size_t /*bytes*/, bool /*write*/) {}
+
+    // What the Sim policy's GetSystemCycle returns: nanoseconds that never go back.
+    virtual int64_t cycle() {
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+    }
 
     // Every live core only polled since the last call.
     virtual void idle() {}

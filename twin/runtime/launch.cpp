@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cores as fibers, round robin; the pool of their stacks and UB arenas.
+// Cores as fibers, round robin or under a scheduler; the pool of their stacks and UB arenas.
 // Layer: twin/runtime.
 #include "twin/runtime/launch.h"
 
 #include <cstring>
-#include <memory>
-#include <vector>
+#include <utility>
 
 #include "twin/runtime/launch_state.h"
 #include "twin/runtime/poll.h"
@@ -30,33 +29,6 @@ constexpr uint32_t kMaxLaunchCores = 128;  // of one launch; a part has 72 at mo
 constexpr uint32_t kUbGuardBytes = 64;     // right behind the launch's UB, to see a raw store past its end
 constexpr size_t kSpareBytes = 4096;       // below the stack, so that an overrun is reported by its canary
 constexpr size_t kSlotBytes = kSpareBytes + kCoreStackBytes + kUbTotalBytes;
-
-// Stacks and UB of the cores, kept between the launches of a thread: first touch of memory is what costs.
-class CorePool {
-  public:
-    ~CorePool() {
-        for (auto& slot : slots_) {
-            unmap_pages(slot->fiber.stack - kSpareBytes, kSlotBytes);
-        }
-    }
-    Core& core(uint32_t index) {
-        while (slots_.size() <= index) {
-            auto slot = std::make_unique<Core>();
-            char* memory = map_pages(kSlotBytes);
-            slot->fiber.stack = memory + kSpareBytes;
-            slot->fiber.stack_bytes = kCoreStackBytes;
-            slot->ub = reinterpret_cast<uint8_t*>(memory + kSpareBytes + kCoreStackBytes);
-            pipes_.push_back(std::make_unique<DeferredPipes>());
-            slot->deferred = pipes_.back().get();
-            slots_.push_back(std::move(slot));
-        }
-        return *slots_[index];
-    }
-
-  private:
-    std::vector<std::unique_ptr<Core>> slots_;
-    std::vector<std::unique_ptr<DeferredPipes>> pipes_;
-};
 
 void guard_ub(Core& core) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -136,16 +108,17 @@ Core* remove_core(Core& core) {
 void core_main(void* argument) {
     Core& core = *static_cast<Core*>(argument);
     LaunchState& state = *core.launch;
-    fiber_entered(state.main);
+    fiber_entered(state.scheduler != nullptr ? state.scheduler->context() : state.main);
     Core* next = nullptr;
     try {
         state.entry(state.tiling);
         finish_core(core);
-        next = remove_core(core);
+        if (state.scheduler == nullptr) next = remove_core(core);
     } catch (...) {
         state.error = std::current_exception();
         next = nullptr;
     }
+    if (state.scheduler != nullptr) state.scheduler->leave(core);
     current_core_pointer = next;
     fiber_switch(core.fiber, next != nullptr ? next->fiber : state.main, true);
     __builtin_unreachable();
@@ -174,6 +147,26 @@ void check_config(const LaunchConfig& config) {
 
 }  // namespace
 
+CorePool::~CorePool() {
+    for (auto& slot : slots_) {
+        unmap_pages(slot->fiber.stack - kSpareBytes, kSlotBytes);
+    }
+}
+
+Core& CorePool::core(uint32_t index) {
+    while (slots_.size() <= index) {
+        auto slot = std::make_unique<Core>();
+        char* memory = map_pages(kSlotBytes);
+        slot->fiber.stack = memory + kSpareBytes;
+        slot->fiber.stack_bytes = kCoreStackBytes;
+        slot->ub = reinterpret_cast<uint8_t*>(memory + kSpareBytes + kCoreStackBytes);
+        pipes_.push_back(std::make_unique<DeferredPipes>());
+        slot->deferred = pipes_.back().get();
+        slots_.push_back(std::move(slot));
+    }
+    return *slots_[index];
+}
+
 void poll_yield() {
     Core* core = current_core_pointer;
     if (core == nullptr) {
@@ -183,6 +176,10 @@ void poll_yield() {
         raise_fault({"poll_pause", &rules::kSimtNeverWaits, 1, 0, "poll in scalar code"});
     }
     LaunchState& state = *core->launch;
+    if (__builtin_expect(state.scheduler != nullptr, 0)) {
+        state.scheduler->poll(*core);
+        return;
+    }
     if (__builtin_expect(!core->deferred->empty(), 0)) {
         core->progress |= core->deferred->advance();
     }
@@ -223,23 +220,46 @@ void check_flags_paired(Core& core) {
     }
 }
 
+namespace {
+
+void run_launch(LaunchState& state, CorePool& pool) {
+    check_config(state.config);
+    state.round_progressed = true;
+    link_ring(pool, state);
+    if (state.scheduler != nullptr) {
+        state.scheduler->run(state);
+    } else {
+        Core& first = pool.core(0);
+        current_core_pointer = &first;
+        fiber_switch(state.main, first.fiber);
+        current_core_pointer = nullptr;
+    }
+    if (state.error) {
+        std::rethrow_exception(state.error);
+    }
+}
+
+}  // namespace
+
 void launch(const LaunchConfig& config, void (*entry)(uint8_t*), uint8_t* tiling, GmHooks& hooks) {
     static thread_local CorePool pool;
-    check_config(config);
     LaunchState state{};
     state.config = config;
     state.entry = entry;
     state.tiling = tiling;
     state.hooks = &hooks;
-    state.round_progressed = true;
-    link_ring(pool, state);
-    Core& first = pool.core(0);
-    current_core_pointer = &first;
-    fiber_switch(state.main, first.fiber);
-    current_core_pointer = nullptr;
-    if (state.error) {
-        std::rethrow_exception(state.error);
-    }
+    run_launch(state, pool);
+}
+
+void launch_under(Scheduler& scheduler, const LaunchConfig& config, void (*entry)(uint8_t*), uint8_t* tiling,
+                  GmHooks& hooks) {
+    LaunchState state{};
+    state.config = config;
+    state.entry = entry;
+    state.tiling = tiling;
+    state.hooks = &hooks;
+    state.scheduler = &scheduler;
+    run_launch(state, scheduler.pool());
 }
 
 }  // namespace ascend_deepep::twin

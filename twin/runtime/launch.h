@@ -22,6 +22,11 @@ struct LaunchConfig {
 // rule of the subset, and whatever a hook throws; the other cores are then abandoned where they stand.
 void launch(const LaunchConfig& config, void (*entry)(uint8_t*), uint8_t* tiling, GmHooks& hooks);
 
+// The same on the calling rank's cores of `scheduler`, which decides the order. Called on a fiber of the scheduler.
+class Scheduler;
+void launch_under(Scheduler& scheduler, const LaunchConfig& config, void (*entry)(uint8_t*), uint8_t* tiling,
+                  GmHooks& hooks);
+
 // Size of a core's stack in this build.
 size_t core_stack_bytes();
 

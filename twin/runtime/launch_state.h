@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One launch in progress: its ring of live cores and what the scheduler round has seen so far.
-// Layer: twin/runtime, private to its sources.
+// Layer: twin/runtime, for its own sources and for schedulers.
 #pragma once
 
 #include <exception>
 
 #include "twin/runtime/core.h"
 #include "twin/runtime/launch.h"
+#include "twin/runtime/scheduler.h"
 
 namespace ascend_deepep::twin {
 
@@ -19,6 +20,7 @@ struct LaunchState {
     bool round_progressed;  // some core of this round did more than poll
     Fiber main;             // the caller of launch()
     std::exception_ptr error;
+    Scheduler* scheduler;  // null: round robin
 };
 
 }  // namespace ascend_deepep::twin

@@ -129,6 +129,7 @@ inline void copy_from_gm(const CopyPlan& plan) {
         return;
     }
     for (uint32_t i = 0; i < plan.blocks; ++i) {
+        if constexpr (Policy::kChecksWords) hooks.copied(plan.src + plan.src_step * i, plan.block_bytes, false);
         copy_piece(plan.dst + plan.dst_step * i, plan.src + plan.src_step * i, plan.block_bytes);
     }
 }
@@ -142,6 +143,7 @@ inline void copy_to_gm(const CopyPlan& plan) {
         if (core.windows.contains(dst)) {
             core.hooks->window_write(dst, src, plan.block_bytes);
         } else {
+            if constexpr (Policy::kChecksWords) core.hooks->copied(dst, plan.block_bytes, true);
             std::memcpy(dst, src, plan.block_bytes);
         }
     }

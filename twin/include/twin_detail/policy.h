@@ -43,7 +43,7 @@ inline void issue(Pipe pipe, Work&& work) {
     Core& core = current_core();
     require_own_window(core.windows, p, bytes, write);
     if constexpr (Policy::kChecksWords) {
-        core.hooks->check_access(p, bytes, write);
+        core.hooks->access(p, bytes, write);
     }
     if (write) {
         core.progress = true;

@@ -156,6 +156,10 @@ __aicore__ inline int64_t GetBlockNum() {
 }
 // 1 GHz on this part: nanoseconds.
 __aicore__ inline int64_t GetSystemCycle() {
+    using namespace ascend_deepep::twin;
+    if constexpr (Policy::kDeferred) {
+        if (current_core_pointer != nullptr) return current_core().hooks->cycle();
+    }
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
