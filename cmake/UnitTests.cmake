@@ -61,6 +61,8 @@ foreach(directory IN LISTS test_directories)
     endif()
 endforeach()
 
+include("${PROJECT_SOURCE_DIR}/tests/cpp/sim/sim.cmake")
+
 if(NOT ASCEND_DEEPEP_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
     include("${PROJECT_SOURCE_DIR}/tests/cpp/fabric/tsan/tsan.cmake")
     include("${PROJECT_SOURCE_DIR}/tests/cpp/twin/refused/refused.cmake")

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// sim_run: seeds of the simulator from the command line, against the kernels of this build or of any module. Layer:
+// tests. One line a failure, with the command that replays it. Exit status: 0 all held, 1 some seed failed, 2 not run.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "framework/runtime/kernel_library.h"
+#include "sim/scenario/runner.h"
+
+namespace {
+
+using namespace ascend_deepep;
+using namespace ascend_deepep::test;
+
+struct Arguments {
+    uint64_t first = 1, last = 100;  // both included
+    std::string kernels;
+    std::string dropped;
+    bool is_verbose = false;
+    uint32_t max_failures = 10;
+    SeedOptions options;
+};
+
+constexpr const char* kUsage =
+    "usage: sim_run [--seeds A..B | --seed S] [--kernels MODULE.so] [--no-faults] [--drop a1|a2|a3]\n"
+    "               [--max-failures N] [--verbose]\n";
+
+uint64_t number(const std::string& text) {
+    size_t end = 0;
+    const uint64_t value = std::stoull(text, &end);
+    if (end != text.size()) throw std::invalid_argument(text);
+    return value;
+}
+
+void set_seeds(const std::string& text, Arguments* arguments) {
+    const size_t dots = text.find("..");
+    arguments->first = number(text.substr(0, dots));
+    arguments->last = dots == std::string::npos ? arguments->first : number(text.substr(dots + 2));
+    if (arguments->last < arguments->first) throw std::invalid_argument(text);
+}
+
+void drop(const std::string& name, Arguments* arguments) {
+    sim::Assumptions& assumptions = arguments->options.assumptions;
+    arguments->dropped += " --drop " + name;
+    if (name == "a1") {
+        assumptions.flags_after_data = false;
+    } else if (name == "a2") {
+        assumptions.finished_has_landed = false;
+    } else if (name == "a3") {
+        assumptions.completed_was_fetched = false;
+    } else {
+        throw std::invalid_argument(name);
+    }
+}
+
+Arguments parse(int argc, char** argv) {
+    Arguments arguments;
+    for (int i = 1; i < argc; ++i) {
+        const std::string name = argv[i];
+        if (name == "--no-faults") {
+            arguments.options.with_faults = false;
+        } else if (name == "--verbose") {
+            arguments.is_verbose = true;
+        } else if (i + 1 == argc) {
+            throw std::invalid_argument(name);
+        } else if (name == "--seeds" || name == "--seed") {
+            set_seeds(argv[++i], &arguments);
+        } else if (name == "--kernels") {
+            arguments.kernels = argv[++i];
+        } else if (name == "--drop") {
+            drop(argv[++i], &arguments);
+        } else if (name == "--max-failures") {
+            arguments.max_failures = static_cast<uint32_t>(number(argv[++i]));
+        } else {
+            throw std::invalid_argument(name);
+        }
+    }
+    return arguments;
+}
+
+std::string replay(const Arguments& arguments, uint64_t seed) {
+    std::string text = "sim_run --seed " + std::to_string(seed) + arguments.dropped;
+    if (!arguments.options.with_faults) text += " --no-faults";
+    if (!arguments.kernels.empty()) text += " --kernels " + arguments.kernels;
+    return text;
+}
+
+void print(const Arguments& arguments, uint64_t seed, const SeedResult& result) {
+    if (arguments.is_verbose) {
+        std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed),
+                    describe(draw_scenario(seed, arguments.options.with_faults)).c_str());
+        std::printf("seed %llu: hash %016llx steps %llu events %llu writes %llu virtual ns %llu failed calls %u%s\n",
+                    static_cast<unsigned long long>(seed), static_cast<unsigned long long>(result.hash),
+                    static_cast<unsigned long long>(result.steps), static_cast<unsigned long long>(result.events),
+                    static_cast<unsigned long long>(result.writes),
+                    static_cast<unsigned long long>(result.virtual_ns), result.failures,
+                    result.has_struck ? " struck" : "");
+    }
+    if (result.findings.empty()) return;
+    const sim::Finding& finding = result.findings.front();
+    std::printf("FAILED seed %llu [%s] %s; replay: %s\n", static_cast<unsigned long long>(seed),
+                finding.checker.c_str(), finding.what.c_str(), replay(arguments, seed).c_str());
+    std::fflush(stdout);
+}
+
+int run(const Arguments& arguments) {
+    if (!arguments.kernels.empty()) ::setenv("ASCEND_DEEPEP_KERNELS", arguments.kernels.c_str(), 1);
+    const twin::KernelTable& kernels = kernel_table("sim");
+    if (std::strcmp(kernels.policy, "Sim") != 0) {
+        throw std::runtime_error(std::string("the module is compiled for the policy ") + kernels.policy +
+                                 ", the simulator needs Sim");
+    }
+    std::set<uint64_t> hashes;
+    uint64_t seeds = 0, failures = 0, steps = 0, struck = 0, failed_calls = 0;
+    const auto start = std::chrono::steady_clock::now();
+    for (uint64_t seed = arguments.first; seed <= arguments.last && failures < arguments.max_failures; ++seed) {
+        const SeedResult result = run_seed(seed, arguments.options, kernels);
+        print(arguments, seed, result);
+        hashes.insert(result.hash);
+        ++seeds;
+        steps += result.steps;
+        struck += result.has_struck ? 1 : 0;
+        failed_calls += result.failures;
+        failures += result.findings.empty() ? 0 : 1;
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::printf("seeds %llu failures %llu distinct %zu faults struck %llu failed calls %llu steps %llu %.1f seeds/s\n",
+                static_cast<unsigned long long>(seeds), static_cast<unsigned long long>(failures), hashes.size(),
+                static_cast<unsigned long long>(struck), static_cast<unsigned long long>(failed_calls),
+                static_cast<unsigned long long>(steps), static_cast<double>(seeds) / seconds);
+    return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Arguments arguments;
+    try {
+        arguments = parse(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "sim_run: bad or incomplete argument: %s\n%s", error.what(), kUsage);
+        return 2;
+    }
+    try {
+        return run(arguments);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "sim_run: %s\n", error.what());
+        return 2;
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two operators on a rank of a world, through op_host's checks and tiling. Layer: tests.
+#pragma once
+
+#include "sim/scenario/scenario.h"
+#include "twin/runtime/kernel_table.h"
+
+namespace ascend_deepep::test {
+
+class Calls {
+  public:
+    Calls(const Scenario& scenario, sim::SimRank& rank, const twin::KernelTable& kernels)
+        : scenario_(scenario), rank_(rank), kernels_(kernels) {}
+
+    DispatchResult dispatch(const Batch& batch);
+    CombineResult combine(const Batch& batch, const DispatchResult& dispatched,
+                          const std::vector<uint16_t>& expert_out);
+    OperationOutcome refuse(OperationKind kind, const Refusal& refusal);
+
+  private:
+    op_host::Machine machine() const;
+
+    const Scenario& scenario_;
+    sim::SimRank& rank_;
+    const twin::KernelTable& kernels_;
+};
+
+// What outputs hold before a call.
+constexpr uint16_t kPoisonRow = 0x7F7F;
+constexpr int32_t kPoisonWord = 0x7F7F7F7F;
+// Of the triples: the trailer's place, in words. The tensor of a call is longer; kernels write up to here.
+uint64_t trailer_word(uint64_t capacity_rows);
+
+}  // namespace ascend_deepep::test

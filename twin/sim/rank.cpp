@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses of kernels. Layer: twin/sim.
+#include "twin/sim/rank.h"
+
+#include <cstring>
+
+#include "twin/runtime/launch.h"
+#include "twin/runtime/simt.h"
+#include "twin/sim/checks/unwritten.h"
+
+namespace ascend_deepep::sim {
+namespace {
+
+constexpr uint64_t kMemoryLine = uint64_t{1} << 40;  // lines of the memory beside the window
+constexpr uint64_t kWatchBytes = 64;                 // longest piece that a polling reader looks at
+constexpr uint64_t kClockStart = 1000000;            // no kernel may take 0 for the beginning of time
+constexpr uint8_t kPoison = 0xA7;
+
+twin::EngineConfig engine_config(const RankConfig& config, const WindowArena& arena) {
+    twin::EngineConfig engine{};
+    engine.rank = config.rank;
+    engine.sq_depth = config.queue_depth;
+    engine.cq_depth = config.queue_depth;
+    engine.local_base = arena.window(config.rank);
+    engine.window_bytes = arena.window_bytes();
+    engine.is_stepped = true;
+    for (uint32_t rank = 0; rank < config.nonces.size(); ++rank)
+        engine.ranks.push_back(twin::fabric_address(rank, config.nonces[rank]));
+    return engine;
+}
+
+uint64_t memory_bytes(const RankConfig& config) {
+    return twin::UrmaEngine::memory_bytes(config.limits.num_ranks, config.queue_depth, config.queue_depth) +
+           workspace_layout(config.limits).total_bytes + 2 * kPageBytes + config.limits.num_ranks * sizeof(uint64_t);
+}
+
+}  // namespace
+
+SimRank::SimRank(const RankConfig& config, Shared& shared, Agents& agents, WindowArena& arena, Wire& wire)
+    : config_(config),
+      shared_(shared),
+      agents_(agents),
+      arena_(arena),
+      wire_(wire),
+      memory_(memory_bytes(config)),
+      urma_(shared, wire, arena, engine_config(config, arena), memory_) {
+    const uint64_t workspace_bytes = workspace_layout(config.limits).total_bytes;
+    window_table_ = reinterpret_cast<uint64_t*>(memory_.take(config.limits.num_ranks * sizeof(uint64_t), kUnitBytes));
+    for (uint32_t peer = 0; peer < config.limits.num_ranks; ++peer)
+        window_table_[peer] = reinterpret_cast<uint64_t>(arena.window(peer));
+    workspace_ = memory_.take(workspace_bytes, kPageBytes);
+    std::memset(workspace_, kPoison, workspace_bytes);
+    memory_shadow_.reset(memory_.bytes(), false);
+    memory_shadow_.mark(0, static_cast<uint64_t>(workspace_ - memory_.data()));
+    page().state.tag_base = config.tag_base;
+}
+
+void SimRank::launch(const char* name, void (*kernel)(uint8_t*), void* tiling, std::vector<twin::GmRange> ranges) {
+    twin::LaunchConfig config;
+    config.num_cores = config_.num_cores;
+    config.kernel_name = name;
+    ranges_ = std::move(ranges);
+    twin::launch_under(agents_, config, kernel, static_cast<uint8_t*>(tiling), *this);
+    ranges_.clear();
+}
+
+void SimRank::complete(uint32_t record) {
+    agents_.changes(config_.rank, kMemoryLine + urma_.complete(record), kCqeBytes);
+}
+
+// As the twin's fabric does: a peer that had finished the operation in progress, or had told why it broke, owes nothing.
+void SimRank::look(uint32_t gone) {
+    if (!agents_.is_launched(config_.rank)) return;
+    const OperationState& theirs = arena_.page(gone).state;
+    if (theirs.sequence > page().state.sequence || theirs.is_broken != 0) return;
+    if (page().abort_word.word != 0) return;
+    page().abort_word.word = (uint64_t{static_cast<uint32_t>(Code::kPeerLost)} << 32) | (gone + 1);
+    agents_.changes(config_.rank, __builtin_offsetof(ControlPage, abort_word), sizeof(uint64_t));
+}
+
+bool SimRank::find(const void* p, size_t bytes, Place* place) {
+    if (arena_.contains(p)) {
+        const uint64_t offset = arena_.offset_of(p);
+        if (arena_.rank_of(p) != config_.rank || offset + bytes > arena_.window_bytes()) return false;
+        *place = {&arena_.shadow(config_.rank), "window", offset, offset, false};
+        return true;
+    }
+    const uint64_t at = reinterpret_cast<uint64_t>(p);
+    const uint64_t in_memory = at - reinterpret_cast<uint64_t>(memory_.data());
+    if (in_memory < memory_.bytes() && bytes <= memory_.bytes() - in_memory) {
+        *place = {&memory_shadow_, "workspace", in_memory, kMemoryLine + in_memory, false};
+        return true;
+    }
+    for (const twin::GmRange& range : ranges_) {
+        const uint64_t offset = at - reinterpret_cast<uint64_t>(range.data);
+        if (offset < range.bytes && bytes <= range.bytes - offset) {
+            *place = {nullptr, "tensor", offset, 0, true};
+            return true;
+        }
+    }
+    return false;
+}
+
+void SimRank::refuse(const void* p, size_t bytes, bool write) const {
+    const char* what = write ? "GM store" : "GM load";
+    if (arena_.contains(p)) {
+        twin::raise_fault({what, "a kernel accesses its own window only; peers' are written by block copies",
+                           arena_.rank_of(p), config_.rank, "use put_block"});
+    }
+    twin::raise_fault({what, "an access lies in a tensor of the call, a window or the workspace", bytes, 0,
+                       "check the address; tensors are known with their exact sizes"});
+}
+
+void SimRank::took(const Place& place, size_t bytes) {
+    if (place.is_tensor) return;
+    shared_.findings.report("unwritten",
+                            unwritten_fault(*place.shadow, config_.rank, place.memory, place.offset, bytes));
+}
+
+void SimRank::check_access(const void* p, size_t bytes, bool write) {
+    Place place;
+    if (!find(p, bytes, &place)) refuse(p, bytes, write);
+}
+
+void SimRank::access(const void* p, size_t bytes, bool write) {
+    Place place;
+    if (!find(p, bytes, &place)) refuse(p, bytes, write);
+    const bool is_scalar = twin::current_simt_pointer == nullptr;
+    if (is_scalar) agents_.choice();
+    shared_.trace.mix(TraceKind::kAccess, agents_.current_id(), place.offset * 2 + (write ? 1 : 0));
+    if (!write) {
+        took(place, bytes);
+        if (is_scalar && !place.is_tensor) agents_.has_read(place.line, bytes);
+    } else if (!place.is_tensor) {
+        place.shadow->mark(place.offset, bytes);
+        agents_.changes(config_.rank, place.line, bytes);
+    }
+}
+
+void SimRank::copied(const void* p, size_t bytes, bool write) {
+    Place place;
+    if (!find(p, bytes, &place)) refuse(p, bytes, write);
+    shared_.trace.mix(TraceKind::kAccess, agents_.current_id(), place.offset * 2 + (write ? 1 : 0));
+    if (!write) {
+        took(place, bytes);
+    } else if (!place.is_tensor) {
+        place.shadow->mark(place.offset, bytes);
+        agents_.changes(config_.rank, place.line, bytes);
+    }
+}
+
+void SimRank::window_write(void* dst, const void* src, size_t bytes) {
+    const uint32_t owner = arena_.rank_of(dst);
+    const uint64_t offset = arena_.offset_of(dst);
+    if (owner != config_.rank) {
+        wire_.put({config_.rank, owner, offset, bytes}, static_cast<const uint8_t*>(src));
+        return;
+    }
+    Place place;
+    if (!find(dst, bytes, &place)) refuse(dst, bytes, true);
+    shared_.trace.mix(TraceKind::kAccess, agents_.current_id(), offset * 2 + 1);
+    std::memcpy(dst, src, bytes);
+    place.shadow->mark(offset, bytes);
+    agents_.changes(config_.rank, offset, bytes);
+}
+
+// While a copy runs, pieces of other ranks' writes may become visible.
+void SimRank::meanwhile() {
+    EventQueue& events = shared_.events;
+    for (uint64_t left = shared_.random.below(4); left != 0 && !events.empty(); --left) {
+        if (events.next_due() > shared_.now + shared_.schedule.delivery_ns) return;
+        if (!events.next_is(EventKind::kPiece)) return;
+        const Event event = events.take();
+        if (event.due > shared_.now) shared_.now = event.due;
+        wire_.piece(event);
+    }
+}
+
+void SimRank::window_read(void* dst, const void* src, size_t bytes) {
+    Place place;
+    if (!find(src, bytes, &place)) refuse(src, bytes, false);
+    took(place, bytes);
+    if (bytes <= kWatchBytes) agents_.has_read(place.line, bytes);
+    shared_.trace.mix(TraceKind::kAccess, agents_.current_id(), place.offset * 2);
+    auto* to = static_cast<uint8_t*>(dst);
+    const auto* from = static_cast<const uint8_t*>(src);
+    if (bytes <= kUnitBytes || !shared_.random.one_in(4)) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
+    const size_t cut = kUnitBytes * shared_.random.between(1, static_cast<uint32_t>((bytes - 1) / kUnitBytes));
+    const bool is_backwards = shared_.random.one_in(2);
+    std::memcpy(is_backwards ? to + cut : to, is_backwards ? from + cut : from, is_backwards ? bytes - cut : cut);
+    meanwhile();
+    std::memcpy(is_backwards ? to : to + cut, is_backwards ? from : from + cut, is_backwards ? cut : bytes - cut);
+}
+
+void SimRank::window_read_pieces(const twin::Pieces& pieces) {
+    const uint32_t first = pieces.count == 1 ? 0 : static_cast<uint32_t>(shared_.random.below(pieces.count));
+    for (uint32_t i = 0; i < pieces.count; ++i) {
+        const uint32_t piece = (first + i) % pieces.count;
+        if (i != 0 && shared_.random.one_in(4)) meanwhile();
+        window_read(pieces.dst + pieces.dst_step * piece, pieces.src + pieces.src_step * piece, pieces.bytes);
+    }
+}
+
+bool SimRank::device_store(void* address, uint64_t value, unsigned bytes) {
+    if (!urma_.store(address, value, bytes)) return false;
+    agents_.choice();
+    return true;
+}
+
+int64_t SimRank::cycle() {
+    agents_.has_read_clock();
+    return static_cast<int64_t>(kClockStart + shared_.now);
+}
+
+}  // namespace ascend_deepep::sim

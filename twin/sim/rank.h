@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank of a world as its kernels see it (GmHooks): window, rings, workspace, registers, clock. Layer: twin/sim.
+// Every scalar access is a place where another agent may go on. Local stores and copies take effect in their order and
+// whole; what goes to peers goes by the wire.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "twin/fabric/fabric.h"
+#include "twin/runtime/gm_hooks.h"
+#include "twin/sim/urma_driver.h"
+
+namespace ascend_deepep::sim {
+
+struct RankConfig {
+    CommunicatorLimits limits;
+    uint32_t rank;
+    uint32_t num_cores;
+    uint32_t queue_depth;
+    uint64_t tag_base;
+    std::vector<uint64_t> nonces;  // of all ranks
+};
+
+class SimRank final : public twin::GmHooks {
+  public:
+    SimRank(const RankConfig& config, Shared& shared, Agents& agents, WindowArena& arena, Wire& wire);
+
+    // For the host of this rank, on its fiber: runs a kernel on all cores. `ranges`: the tensors of the call.
+    void launch(const char* name, void (*kernel)(uint8_t*), void* tiling, std::vector<twin::GmRange> ranges);
+
+    uint32_t rank() const { return config_.rank; }
+    const RankConfig& config() const { return config_; }
+    ControlPage& page() { return arena_.page(config_.rank); }
+    uint64_t window_table() const { return reinterpret_cast<uint64_t>(window_table_); }
+    uint64_t workspace() const { return reinterpret_cast<uint64_t>(workspace_); }
+    const twin::UrmaEngine& engine() const { return urma_.engine(); }
+    UrmaDriver& urma() { return urma_; }
+    void complete(uint32_t record);
+    // The host of the twin looks whether peers live: `gone` is a rank whose process has ended.
+    void look(uint32_t gone);
+
+    // GmHooks.
+    bool is_window(const void* p) const override { return arena_.contains(p); }
+    void window_write(void* dst, const void* src, size_t bytes) override;
+    void window_read(void* dst, const void* src, size_t bytes) override;
+    void window_read_pieces(const twin::Pieces& pieces) override;
+    bool device_store(void* address, uint64_t value, unsigned bytes) override;
+    void check_access(const void* p, size_t bytes, bool write) override;
+    void access(const void* p, size_t bytes, bool write) override;
+    void copied(const void* p, size_t bytes, bool write) override;
+    int64_t cycle() override;
+
+  private:
+    // A known place of memory. `is_tensor`: of the call, without a shadow.
+    struct Place {
+        Shadow* shadow;
+        const char* memory;
+        uint64_t offset;  // in its stretch
+        uint64_t line;    // the same, so that stretches do not share lines
+        bool is_tensor;
+    };
+    bool find(const void* p, size_t bytes, Place* place);
+    [[noreturn]] void refuse(const void* p, size_t bytes, bool write) const;
+    void took(const Place& place, size_t bytes);
+    void meanwhile();
+
+    RankConfig config_;
+    Shared& shared_;
+    Agents& agents_;
+    WindowArena& arena_;
+    Wire& wire_;
+    twin::Memory memory_;
+    Shadow memory_shadow_;
+    UrmaDriver urma_;
+    uint64_t* window_table_;
+    uint8_t* workspace_;
+    std::vector<twin::GmRange> ranges_;
+};
+
+}  // namespace ascend_deepep::sim

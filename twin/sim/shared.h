@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all parts of one world share: the clock, chance, the fingerprint, what is to happen, what was found.
+// Layer: twin/sim.
+#pragma once
+
+#include "twin/sim/events.h"
+#include "twin/sim/fault_plan.h"
+#include "twin/sim/findings.h"
+#include "twin/sim/options.h"
+#include "twin/sim/trace_hash.h"
+
+namespace ascend_deepep::sim {
+
+struct Shared {
+    explicit Shared(uint64_t seed) : random(seed) {}
+
+    // A moment up to `longest` from now, never now.
+    uint64_t soon(uint64_t longest) { return now + 1 + random.below(longest); }
+
+    Random random;
+    TraceHash trace;
+    EventQueue events;
+    Findings findings;
+    Assumptions assumptions;
+    Schedule schedule{};
+    FaultPlan fault;
+    uint64_t timeout_ns = 0;
+    uint64_t now = 0;    // virtual nanoseconds
+    uint64_t steps = 0;  // of the scheduler
+};
+
+}  // namespace ascend_deepep::sim

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layer: twin/sim.
+#include "twin/sim/urma_driver.h"
+
+#include "twin/sim/checks/queues.h"
+#include "twin/sim/checks/unwritten.h"
+
+namespace ascend_deepep::sim {
+
+UrmaDriver::UrmaDriver(Shared& shared, Wire& wire, WindowArena& arena, const twin::EngineConfig& config,
+                       twin::Memory& memory)
+    : shared_(shared),
+      wire_(wire),
+      arena_(arena),
+      memory_(memory),
+      rank_(config.rank),
+      engine_(config, memory, *this),
+      is_fetching_(config.ranks.size(), 0),
+      produced_(config.ranks.size(), 0) {}
+
+bool UrmaDriver::store(const void* address, uint64_t value, unsigned bytes) {
+    if (!engine_.store(address, value, bytes)) return false;
+    shared_.trace.mix(TraceKind::kDoorbell, rank_, value);
+    for (uint32_t peer = 0; peer < is_fetching_.size(); ++peer) {
+        if (is_fetching_[peer] != 0 || engine_.pending(peer) == 0) continue;
+        is_fetching_[peer] = 1;
+        shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kFetch, rank_, peer);
+    }
+    return true;
+}
+
+void UrmaDriver::read(Record& record) {
+    record.verdict = engine_.read(record.peer, record.index, &record.fields);
+    shared_.findings.report("queues", queue_fault(rank_, record.peer, record.index, record.verdict.fault));
+}
+
+void UrmaDriver::fetch(uint32_t peer) {
+    is_fetching_[peer] = 0;
+    if (engine_.pending(peer) == 0) return;  // the queue has stopped
+    if (free_.empty()) {
+        free_.push_back(static_cast<uint32_t>(records_.size()));
+        records_.emplace_back();
+    }
+    const uint32_t number = free_.back();
+    free_.pop_back();
+    Record& record = records_[number];
+    record = Record{};
+    record.peer = peer;
+    record.index = engine_.take(peer);
+    ++open_;
+    shared_.trace.mix(TraceKind::kFetch, rank_, record.index);
+    if (shared_.assumptions.completed_was_fetched) read(record);  // A3
+    shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kExecute, rank_, number);
+    if (engine_.pending(peer) == 0) return;
+    is_fetching_[peer] = 1;
+    shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kFetch, rank_, peer);
+}
+
+bool UrmaDriver::is_struck(SimFault kind) {
+    FaultPlan& fault = shared_.fault;
+    if (fault.kind != kind || fault.rank != rank_ || executed_ != fault.at) return false;
+    fault.has_struck = true;
+    return true;
+}
+
+CqeStatus UrmaDriver::deliver(uint32_t peer, uint64_t remote_offset, const uint8_t* source, uint32_t bytes) {
+    const uint64_t local_offset = arena_.offset_of(source);
+    shared_.findings.report("unwritten",
+                            unwritten_fault(arena_.shadow(rank_), rank_, "window (a WQE's source)", local_offset, bytes));
+    wire_.put({rank_, peer, remote_offset, bytes}, source);
+    return CqeStatus::kOk;
+}
+
+void UrmaDriver::execute(uint32_t number) {
+    Record& record = records_[number];
+    shared_.trace.mix(TraceKind::kExecute, rank_, record.index);
+    if (!shared_.assumptions.completed_was_fetched) read(record);
+    bool completes = true;
+    if (record.verdict.status == CqeStatus::kOk) {
+        if (is_struck(SimFault::kBadCqe)) {
+            record.verdict = {CqeStatus::kRemoteAccess, twin::WqeFault::kInjected};
+        } else if (is_struck(SimFault::kWqeLost)) {
+            completes = !shared_.fault.is_silent;
+        } else {
+            const auto* source = reinterpret_cast<const uint8_t*>(record.fields.local_address);
+            record.verdict.status = deliver(record.peer, engine_.remote_offset(record.peer, record.fields), source,
+                                            record.fields.length);
+        }
+    }
+    ++executed_;
+    if (completes) {
+        shared_.events.add(shared_.soon(shared_.schedule.completion_ns), EventKind::kComplete, rank_, number);
+    } else {
+        --open_;
+    }
+}
+
+uint64_t UrmaDriver::complete(uint32_t number) {
+    const Record& record = records_[number];
+    shared_.trace.mix(TraceKind::kComplete, rank_, record.index);
+    engine_.complete(record.peer, record.index, record.verdict, record.fields.length);
+    const QueueContext& queue = engine_.context(record.peer);
+    const uint64_t at = queue.cq_base + uint64_t{produced_[record.peer]++ & (queue.cq_depth - 1)} * kCqeBytes;
+    --open_;
+    free_.push_back(number);
+    return at - reinterpret_cast<uint64_t>(memory_.data());
+}
+
+}  // namespace ascend_deepep::sim

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a rank's WQEs, each at a moment drawn: read from the ring in order, source read and sent, completed, the
+// last two in any order among WQEs. Layer: twin/sim. Rings, checks and CQEs are those of twin/fabric/urma_engine.
+// A3: a WQE is read from its ring before it completes, and the k-th read precedes the k-th completion. Dropped: a WQE is
+// read from its ring only when it is executed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "twin/fabric/urma_engine.h"
+#include "twin/sim/wire.h"
+
+namespace ascend_deepep::sim {
+
+class UrmaDriver final : private twin::WriteSink {
+  public:
+    UrmaDriver(Shared& shared, Wire& wire, WindowArena& arena, const twin::EngineConfig& config, twin::Memory& memory);
+
+    const twin::UrmaEngine& engine() const { return engine_; }
+    // False: no register.
+    bool store(const void* address, uint64_t value, unsigned bytes);
+
+    void fetch(uint32_t peer);
+    void execute(uint32_t record);
+    // Where in `memory` the CQE now stands.
+    uint64_t complete(uint32_t record);
+
+    // WQEs announced and not completed.
+    bool is_idle() const { return open_ == 0 && !engine_.has_pending(); }
+
+  private:
+    struct Record {
+        uint32_t peer = 0;
+        uint32_t index = 0;
+        WqeFields fields{};
+        twin::UrmaEngine::Verdict verdict;
+    };
+
+    CqeStatus deliver(uint32_t peer, uint64_t remote_offset, const uint8_t* source, uint32_t bytes) override;
+    void read(Record& record);
+    bool is_struck(SimFault kind);
+
+    Shared& shared_;
+    Wire& wire_;
+    WindowArena& arena_;
+    twin::Memory& memory_;
+    uint32_t rank_;
+    twin::UrmaEngine engine_;
+    std::vector<uint8_t> is_fetching_;  // by peer: its next fetch is due
+    std::vector<uint32_t> produced_;    // by peer: CQEs written
+    std::vector<Record> records_;
+    std::vector<uint32_t> free_;
+    uint32_t open_ = 0;
+    uint64_t executed_ = 0;
+};
+
+}  // namespace ascend_deepep::sim

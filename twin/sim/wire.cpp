@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layer: twin/sim.
+#include "twin/sim/wire.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "twin/sim/checks/reuse.h"
+
+namespace ascend_deepep::sim {
+
+Wire::Wire(Shared& shared, Agents& agents, WindowArena& arena)
+    : shared_(shared), agents_(agents), arena_(arena), in_air_(arena.num_ranks(), 0) {}
+
+bool Wire::pass_fault(const RemoteWrite& write, uint64_t* extra_ns) {
+    FaultPlan& fault = shared_.fault;
+    if (write.from != fault.rank) return true;
+    const bool is_link = write.to == fault.peer;
+    switch (fault.kind) {
+        case SimFault::kLinkSlow:
+            if (!is_link) return true;
+            *extra_ns = fault.ns;
+            break;
+        case SimFault::kLateWrite:
+            if (counted_++ != fault.at) return true;
+            *extra_ns = fault.ns;
+            break;
+        case SimFault::kLinkCut:
+            if (!is_link || counted_++ < fault.at) return true;
+            fault.has_struck = true;
+            return false;
+        default:
+            return true;
+    }
+    fault.has_struck = true;
+    return true;
+}
+
+uint32_t Wire::new_flight(const RemoteWrite& write, const uint8_t* source) {
+    if (free_.empty()) {
+        free_.push_back(static_cast<uint32_t>(flights_.size()));
+        flights_.emplace_back();
+    }
+    const uint32_t number = free_.back();
+    free_.pop_back();
+    Flight& flight = flights_[number];
+    flight.write = write;
+    flight.data.assign(source, source + write.bytes);
+    flight.pieces_left = 0;
+    return number;
+}
+
+void Wire::put(const RemoteWrite& write, const uint8_t* source) {
+    shared_.trace.mix(TraceKind::kPut, write.from * arena_.num_ranks() + write.to, write.offset);
+    std::string fault = block_fault(arena_, write);
+    if (fault.empty()) shared_.findings.report("reuse", reuse_fault(arena_, write));
+    shared_.findings.report("blocks", std::move(fault));
+    ++num_writes_;
+    uint64_t extra_ns = 0;
+    if (!shared_.findings.empty() || !pass_fault(write, &extra_ns)) return;
+    const uint32_t number = new_flight(write, source);
+    Flight& flight = flights_[number];
+    ++in_air_[write.from];
+    for (uint64_t block = 0; block < write.bytes; block += kBlockBytes) {
+        uint64_t last = 0;
+        for (uint64_t at = 0; at < kBlockDataBytes;) {
+            const uint64_t units = 1 + shared_.random.below(shared_.schedule.piece_units);
+            const uint64_t bytes = std::min<uint64_t>(units * kUnitBytes, kBlockDataBytes - at);
+            const uint64_t due = shared_.soon(shared_.schedule.delivery_ns) + extra_ns;
+            shared_.events.add(due, EventKind::kPiece, write.from, number, static_cast<uint32_t>(block + at),
+                               static_cast<uint32_t>(bytes));
+            last = std::max(last, due);
+            at += bytes;
+            ++flight.pieces_left;
+        }
+        uint64_t due = shared_.soon(shared_.schedule.delivery_ns) + extra_ns;
+        if (shared_.assumptions.flags_after_data) due = std::max(due, last + 1);  // A1
+        shared_.events.add(due, EventKind::kPiece, write.from, number, static_cast<uint32_t>(block + kBlockDataBytes),
+                           kFlagBytes);
+        ++flight.pieces_left;
+    }
+}
+
+void Wire::piece(const Event& event) {
+    Flight& flight = flights_[event.a];
+    const RemoteWrite& write = flight.write;
+    const uint64_t offset = write.offset + event.b;
+    shared_.trace.mix(TraceKind::kPiece, write.to, offset);
+    std::memcpy(arena_.window(write.to) + offset, flight.data.data() + event.b, event.c);
+    arena_.shadow(write.to).mark(offset, event.c);
+    agents_.changes(write.to, offset, event.c);
+    if (--flight.pieces_left != 0) return;
+    --in_air_[write.from];
+    free_.push_back(event.a);
+    agents_.landed(write.from);
+}
+
+}  // namespace ascend_deepep::sim

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Remote writes of MTE3 and URMA alike: they leave whole and become visible in pieces, each at a moment of its own.
+// Layer: twin/sim. A1: the flag area of a block after its data. Nothing else orders pieces, blocks or writes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "twin/sim/agents.h"
+#include "twin/sim/arena.h"
+#include "twin/sim/checks/blocks.h"
+
+namespace ascend_deepep::sim {
+
+class Wire {
+  public:
+    Wire(Shared& shared, Agents& agents, WindowArena& arena);
+
+    // The bytes at `source` are taken now.
+    void put(const RemoteWrite& write, const uint8_t* source);
+    void piece(const Event& event);
+
+    // Writes of the rank that are not wholly visible.
+    uint32_t in_air(uint32_t rank) const { return in_air_[rank]; }
+    uint64_t num_writes() const { return num_writes_; }
+
+  private:
+    struct Flight {
+        RemoteWrite write;
+        uint32_t pieces_left = 0;
+        std::vector<uint8_t> data;
+    };
+
+    uint32_t new_flight(const RemoteWrite& write, const uint8_t* source);
+    // Nanoseconds that a fault adds; false: the write is lost.
+    bool pass_fault(const RemoteWrite& write, uint64_t* extra_ns);
+
+    Shared& shared_;
+    Agents& agents_;
+    WindowArena& arena_;
+    std::vector<Flight> flights_;
+    std::vector<uint32_t> free_;
+    std::vector<uint32_t> in_air_;
+    uint64_t num_writes_ = 0;
+    uint64_t counted_ = 0;  // events that the fault counts
+};
+
+}  // namespace ascend_deepep::sim
