@@ -9,8 +9,9 @@
 namespace ascend_deepep::kernel {
 
 __aicore__ inline void close_combine(CoreContext& ctx, const CombineTiling& tiling) {
-    const Refusal refusal = final_refusal(ctx, 1 + tiling.control.count);
     const uint64_t abort_word = final_abort(ctx);
+    // After a failure the cells may be from another operation, or never written.
+    const Refusal refusal = abort_word != 0 ? Refusal{} : final_refusal(ctx, 1 + tiling.control.count);
     if (abort_word == 0) keep_min_consumed(ctx, tiling.control);
     close_operation(ctx, refusal, abort_word, 0);
 }

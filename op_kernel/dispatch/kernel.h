@@ -61,9 +61,10 @@ __aicore__ inline void write_trailer(CoreContext& ctx, const DispatchTiling& til
 
 // The last core: rule H's numbers, outputs of the whole, outcome.
 __aicore__ inline void close_dispatch(CoreContext& ctx, const DispatchTiling& tiling) {
-    const Refusal refusal = final_refusal(ctx, 1 + tiling.cumsum.count);
     const uint64_t abort_word = final_abort(ctx);
     const bool has_failed = abort_word != 0;
+    // After a failure the cells may be from another operation, or never written.
+    const Refusal refusal = has_failed ? Refusal{} : final_refusal(ctx, 1 + tiling.cumsum.count);
     uint32_t num_rows = 0;
     if (has_failed || refusal.code != Code::kOk) {
         zero_counts(ctx, tiling);

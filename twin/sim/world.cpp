@@ -107,15 +107,17 @@ void World::strike() {
     shared_.trace.mix(TraceKind::kFault, fault.rank, shared_.steps);
 }
 
-// Nobody can go on now.
+// Nobody can go on now: time passes until something happens or a wait ends, whichever is first.
 void World::idle() {
-    if (!shared_.events.empty()) {
+    uint64_t deadline = 0;
+    const bool has_deadline = agents_.next_deadline(&deadline);
+    const bool has_event = !shared_.events.empty();
+    if (has_event && (!has_deadline || shared_.events.next_due() <= deadline)) {
         shared_.now = shared_.events.next_due();
         return;
     }
     if (agents_.look_again()) return;
-    uint64_t deadline = 0;
-    if (agents_.next_deadline(&deadline)) {
+    if (has_deadline) {
         shared_.now = deadline;
         shared_.trace.mix(TraceKind::kTime, 0, deadline);
         agents_.wake_overdue();

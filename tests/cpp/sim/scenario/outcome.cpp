@@ -37,11 +37,21 @@ std::string difference(const char* name, const std::vector<T>& want, const std::
            std::to_string(*places.second) + ", want " + std::to_string(*places.first);
 }
 
+// The waits for a queue: they cannot tell a peer that does not answer from a core of their own rank that stands still.
+bool is_queue_stage(Stage stage) {
+    return stage == Stage::kDoorbell || stage == Stage::kWqeBuilder || stage == Stage::kSend;
+}
+
 // Whom a fault makes look guilty: its rank, and the other end where it strikes a connection.
-bool explains(const sim::FaultPlan& fault, uint32_t root, uint32_t num_ranks) {
+bool explains(const sim::World& world, uint32_t root) {
+    const sim::FaultPlan& fault = world.fault();
+    const uint32_t num_ranks = world.num_ranks();
     switch (fault.kind) {
+        case sim::SimFault::kCoreStalls: {
+            const ErrorRecord& first = world.page(fault.rank).record;
+            return root == fault.rank || (root == first.root && is_queue_stage(first.stage));
+        }
         case sim::SimFault::kRankDies:
-        case sim::SimFault::kCoreStalls:
         case sim::SimFault::kLateProcess:
             return root == fault.rank;
         case sim::SimFault::kLinkCut:
@@ -101,7 +111,7 @@ std::string record_fault(const sim::World& world, uint32_t rank, uint64_t sequen
         return wrong(std::to_string(record.num_missing) + " peers missing, and " + std::to_string(missing) + " named");
     }
     if (record.elapsed_cycles > 4 * world.shared().timeout_ns) return wrong("elapsed beyond any deadline");
-    if (explains(world.fault(), record.root, num_ranks)) return "";
+    if (explains(world, record.root)) return "";
     return wrong("root " + std::to_string(record.root) + " (code " +
                  std::to_string(static_cast<uint32_t>(record.code)) + ", stage " +
                  std::to_string(static_cast<uint32_t>(record.stage)) + "), which the fault does not explain");
