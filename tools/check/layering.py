@@ -33,7 +33,7 @@ MAY_INCLUDE = {
     "": {"contract", "port", "protocol", "quant", "routing", "dispatch", "combine"},
 }
 # Host code sees the contract only; the twin's kernel table and AscendC headers stand on the kernels' side.
-HOST = ("op_host/", "framework/", "twin/runtime/", "twin/fabric/")
+HOST = ("op_host/", "framework/", "twin/runtime/", "twin/fabric/", "twin/sim/")
 # Where kernels may give way while they poll. The one wait primitive bounds every wait and watches the abort word; a
 # role that serves several peers calls it by go_on_for. port.h is where the name is made.
 MAY_GIVE_WAY = ("op_kernel/port/port.h", "op_kernel/protocol/wait.h")

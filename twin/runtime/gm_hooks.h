@@ -51,6 +51,9 @@ class __attribute__((visibility("default"))) GmHooks {
     virtual void access(const void* p, size_t bytes, bool write) { check_access(p, bytes, write); }
     virtual void copied(const void* /*p*/, size_t /*bytes*/, bool /*write*/) {}
 
+    // The Sim policy's scalar unit is about to wait for pipes; what they have been given has not taken effect yet.
+    virtual void pipe_wait() {}
+
     // What the Sim policy's GetSystemCycle returns: nanoseconds that never go back.
     virtual int64_t cycle() {
         const auto now = std::chrono::steady_clock::now().time_since_epoch();

@@ -197,6 +197,7 @@ void Agents::landed(uint32_t rank) {
 }
 
 void Agents::has_read_clock() {
+    current_->clock_ns = shared_.now;
     if (current_->has_entry) return;
     current_->has_entry = true;
     current_->entry_ns = shared_.now;
@@ -284,22 +285,26 @@ bool Agents::look_again() {
     return any;
 }
 
+// A sleeper that has not looked at the clock since its deadline.
+bool Agents::has_deadline(const Agent& agent) const {
+    return agent.state == State::kAsleep && agent.has_entry && !agent.is_stalled &&
+           agent.clock_ns < deadline_of(agent);
+}
+
 bool Agents::next_deadline(uint64_t* at) const {
     bool any = false;
     for (const Agent& agent : agents_) {
-        if (agent.state != State::kAsleep || !agent.has_entry || agent.is_stalled) continue;
-        const uint64_t deadline = agent.entry_ns + shared_.timeout_ns + 1;
-        if (deadline <= shared_.now || (any && deadline >= *at)) continue;
-        *at = deadline;
+        if (!has_deadline(agent) || (any && deadline_of(agent) >= *at)) continue;
+        *at = deadline_of(agent);
         any = true;
     }
+    if (any) *at = std::max(*at, shared_.now);
     return any;
 }
 
 void Agents::wake_overdue() {
     for (Agent& agent : agents_) {
-        if (agent.state != State::kAsleep || !agent.has_entry) continue;
-        if (agent.entry_ns + shared_.timeout_ns < shared_.now) make_runnable(agent);
+        if (has_deadline(agent) && deadline_of(agent) <= shared_.now) make_runnable(agent);
     }
 }
 

@@ -94,7 +94,8 @@ class Agents final : public twin::Scheduler {
         uint32_t slow_shift = 0;
         uint32_t fruitless = 0;  // looks since `version`
         uint64_t version = 0;
-        uint64_t entry_ns = 0;
+        uint64_t entry_ns = 0;  // its first look at the clock in this launch
+        uint64_t clock_ns = 0;  // its last one
         int32_t place[2] = {-1, -1};  // in runnable_: itself, its pipes
         twin::Core* core = nullptr;   // null: a host
         twin::Fiber* fiber = nullptr;
@@ -112,6 +113,8 @@ class Agents final : public twin::Scheduler {
 
     uint32_t host_id(uint32_t rank) const { return rank * (num_cores_ + 1); }
     uint32_t first_core(uint32_t rank) const { return host_id(rank) + 1; }
+    uint64_t deadline_of(const Agent& agent) const { return agent.entry_ns + shared_.timeout_ns + 1; }
+    bool has_deadline(const Agent& agent) const;
     void insert(Agent& agent, int slot);
     void remove(Agent& agent, int slot);
     void make_runnable(Agent& agent);

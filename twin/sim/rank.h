@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank of a world as its kernels see it (GmHooks): window, rings, workspace, registers, clock. Layer: twin/sim.
-// Every scalar access is a place where another agent may go on. Local stores and copies take effect in their order and
+// Every scalar access and every wait for a pipe is a place where another agent may go on. Local stores and copies take effect in their order and
 // whole; what goes to peers goes by the wire.
 #pragma once
 
@@ -49,6 +49,7 @@ class SimRank final : public twin::GmHooks {
     void check_access(const void* p, size_t bytes, bool write) override;
     void access(const void* p, size_t bytes, bool write) override;
     void copied(const void* p, size_t bytes, bool write) override;
+    void pipe_wait() override { agents_.choice(); }
     int64_t cycle() override;
 
   private:

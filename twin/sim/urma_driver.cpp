@@ -47,7 +47,6 @@ void UrmaDriver::fetch(uint32_t peer) {
     record = Record{};
     record.peer = peer;
     record.index = engine_.take(peer);
-    ++open_;
     shared_.trace.mix(TraceKind::kFetch, rank_, record.index);
     if (shared_.assumptions.completed_was_fetched) read(record);  // A3
     shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kExecute, rank_, number);
@@ -88,11 +87,8 @@ void UrmaDriver::execute(uint32_t number) {
         }
     }
     ++executed_;
-    if (completes) {
-        shared_.events.add(shared_.soon(shared_.schedule.completion_ns), EventKind::kComplete, rank_, number);
-    } else {
-        --open_;
-    }
+    if (!completes) return;
+    shared_.events.add(shared_.soon(shared_.schedule.completion_ns), EventKind::kComplete, rank_, number);
 }
 
 uint64_t UrmaDriver::complete(uint32_t number) {
@@ -101,7 +97,6 @@ uint64_t UrmaDriver::complete(uint32_t number) {
     engine_.complete(record.peer, record.index, record.verdict, record.fields.length);
     const QueueContext& queue = engine_.context(record.peer);
     const uint64_t at = queue.cq_base + uint64_t{produced_[record.peer]++ & (queue.cq_depth - 1)} * kCqeBytes;
-    --open_;
     free_.push_back(number);
     return at - reinterpret_cast<uint64_t>(memory_.data());
 }

@@ -26,9 +26,6 @@ class UrmaDriver final : private twin::WriteSink {
     // Where in `memory` the CQE now stands.
     uint64_t complete(uint32_t record);
 
-    // WQEs announced and not completed.
-    bool is_idle() const { return open_ == 0 && !engine_.has_pending(); }
-
   private:
     struct Record {
         uint32_t peer = 0;
@@ -51,7 +48,6 @@ class UrmaDriver final : private twin::WriteSink {
     std::vector<uint32_t> produced_;    // by peer: CQEs written
     std::vector<Record> records_;
     std::vector<uint32_t> free_;
-    uint32_t open_ = 0;
     uint64_t executed_ = 0;
 };
 

@@ -39,7 +39,7 @@ class World {
     const FaultPlan& fault() const { return shared_.fault; }
     uint32_t num_ranks() const { return config_.limits.num_ranks; }
     uint64_t num_writes() const { return wire_.num_writes(); }
-    const ControlPage& page(uint32_t rank) const { return arena_.page(rank); }
+    const WindowArena& arena() const { return arena_; }
     bool has_died(uint32_t rank) const { return dead_ == rank; }
 
   private:

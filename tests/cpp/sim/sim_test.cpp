@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator's own properties, and a first few hundred seeds of the kernels. Layer: tests.
-#include <cstdlib>
+// The kernels under the simulator, and the simulator's own promises: a seed is one run and no other. Layer: tests.
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "check.h"
@@ -10,13 +11,98 @@
 namespace ascend_deepep::test {
 namespace {
 
-TEST(seeds_hold) {
-    const twin::KernelTable& kernels = kernel_table("sim");
-    for (uint64_t seed = 1; seed <= 300; ++seed) {
-        const SeedResult result = run_seed(seed, SeedOptions{}, kernels);
-        CHECK(result.findings.empty());
-        if (!result.findings.empty()) std::fprintf(stderr, "seed %d\n", static_cast<int>(seed));
+constexpr uint64_t kSeeds = 400;
+
+const twin::KernelTable& kernels() {
+    return kernel_table("sim");
+}
+
+void report(uint64_t seed, const SeedResult& result) {
+    for (const sim::Finding& finding : result.findings) {
+        check::fail(__FILE__, __LINE__, "seed " + std::to_string(seed) + " [" + finding.checker + "] " + finding.what +
+                                            "; replay: sim_run --seed " + std::to_string(seed));
     }
+}
+
+// One run of the seeds serves several tests.
+const std::vector<SeedResult>& results() {
+    static const std::vector<SeedResult> all = [] {
+        std::vector<SeedResult> runs;
+        for (uint64_t seed = 1; seed <= kSeeds; ++seed)
+            runs.push_back(run_seed(seed, SeedOptions{}, kernels()));
+        return runs;
+    }();
+    return all;
+}
+
+TEST(seeds_hold) {
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed)
+        report(seed, results()[seed - 1]);
+}
+
+TEST(a_seed_takes_the_same_steps_again) {
+    for (uint64_t seed = 1; seed <= 60; ++seed) {
+        const SeedResult again = run_seed(seed, SeedOptions{}, kernels());
+        CHECK_EQ(again.hash, results()[seed - 1].hash);
+        CHECK_EQ(again.events, results()[seed - 1].events);
+        CHECK_EQ(again.virtual_ns, results()[seed - 1].virtual_ns);
+    }
+}
+
+TEST(seeds_take_different_steps) {
+    std::set<uint64_t> hashes;
+    for (const SeedResult& result : results())
+        hashes.insert(result.hash);
+    CHECK(hashes.size() * 100 >= kSeeds * 95);
+}
+
+TEST(faults_of_every_kind_strike_and_some_calls_fail) {
+    std::map<sim::SimFault, uint32_t> struck, failed;
+    for (const SeedResult& result : results()) {
+        struck[result.fault] += result.has_struck ? 1 : 0;
+        failed[result.fault] += result.failures;
+    }
+    for (uint32_t kind = 1; kind < sim::kNumSimFaults; ++kind) {
+        const auto fault = static_cast<sim::SimFault>(kind);
+        CHECK(struck[fault] >= 3);
+        if (fault != sim::SimFault::kLinkSlow) CHECK(failed[fault] >= 3);
+    }
+    CHECK_EQ(failed[sim::SimFault::kNone], 0U);
+    CHECK_EQ(failed[sim::SimFault::kLinkSlow], 0U);
+}
+
+// Most worlds are worth their time: several ranks, and rows that go from one to another.
+TEST(most_worlds_write_to_peers) {
+    const auto count = std::count_if(results().begin(), results().end(), [](const SeedResult& r) { return r.writes > 2; });
+    CHECK(static_cast<uint64_t>(count) * 100 >= kSeeds * 75);
+}
+
+uint64_t findings_without(const sim::Assumptions& assumptions, const char* checker) {
+    SeedOptions options;
+    options.with_faults = false;
+    options.assumptions = assumptions;
+    uint64_t found = 0;
+    for (uint64_t seed = 1; seed <= 100; ++seed) {
+        for (const sim::Finding& finding : run_seed(seed, options, kernels()).findings)
+            found += finding.checker == checker ? 1 : 0;
+    }
+    return found;
+}
+
+// A1 is what the protocol stands on: without it readers take data that is not there.
+TEST(without_a1_a_reader_takes_what_has_not_come) {
+    sim::Assumptions assumptions;
+    assumptions.flags_after_data = false;
+    CHECK(findings_without(assumptions, "unwritten") > 0);
+    assumptions.flags_after_data = true;
+    CHECK_EQ(findings_without(assumptions, "unwritten"), uint64_t{0});
+}
+
+// A3 lets a builder use ring slots again: without it the queue finds a WQE of another pass.
+TEST(without_a3_a_slot_is_rewritten_too_early) {
+    sim::Assumptions assumptions;
+    assumptions.completed_was_fetched = false;
+    CHECK(findings_without(assumptions, "queues") > 0);
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ __aicore__ inline void WaitFlag(int32_t eventID) {
         constexpr PipePair kPipes = pipes_of(event);
         DeferredPipes& pipes = *current_core().deferred;
         if constexpr (kPipes.target == Pipe::kS) {
+            current_core().hooks->pipe_wait();
             pipes.drain(kPipes.source, flag.position);
         } else {
             pipes.push_wait(kPipes.target, kPipes.source, flag.position);
@@ -56,6 +57,7 @@ __aicore__ inline void PipeBarrier() {
                   ASCEND_DEEPEP_BARRIER_PIPE);
     static_cast<void>(ascend_deepep::twin::scalar_core("PipeBarrier"));
     if constexpr (ascend_deepep::twin::Policy::kDeferred && pipe == PIPE_ALL) {
+        ascend_deepep::twin::current_core().hooks->pipe_wait();
         ascend_deepep::twin::current_core().deferred->drain_all();
     }
 }

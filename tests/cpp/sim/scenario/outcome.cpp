@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "protocol/oracle.h"
+#include "twin/sim/checks/aborts.h"
 
 namespace ascend_deepep::test {
 namespace {
@@ -48,7 +49,7 @@ bool explains(const sim::World& world, uint32_t root) {
     const uint32_t num_ranks = world.num_ranks();
     switch (fault.kind) {
         case sim::SimFault::kCoreStalls: {
-            const ErrorRecord& first = world.page(fault.rank).record;
+            const ErrorRecord& first = world.arena().page(fault.rank).record;
             return root == fault.rank || (root == first.root && is_queue_stage(first.stage));
         }
         case sim::SimFault::kRankDies:
@@ -115,6 +116,18 @@ std::string record_fault(const sim::World& world, uint32_t rank, uint64_t sequen
     return wrong("root " + std::to_string(record.root) + " (code " +
                  std::to_string(static_cast<uint32_t>(record.code)) + ", stage " +
                  std::to_string(static_cast<uint32_t>(record.stage)) + "), which the fault does not explain");
+}
+
+std::string untold_fault(const sim::World& world, uint32_t rank) {
+    if (!world.shared().assumptions.finished_has_landed) return "";
+    const sim::FaultPlan& fault = world.fault();
+    for (uint32_t peer = 0; peer < world.num_ranks(); ++peer) {
+        const bool is_cut = fault.kind == sim::SimFault::kLinkCut && rank == fault.rank && peer == fault.peer;
+        if (peer == rank || is_cut) continue;
+        std::string text = sim::abort_fault(world.arena(), rank, peer);
+        if (!text.empty()) return text;
+    }
+    return "";
 }
 
 std::string dispatch_fault(const Scenario& scenario, uint32_t rank, const std::vector<Batch>& batches,

@@ -17,6 +17,8 @@ std::string outcome_fault(const Scenario& scenario, const sim::World& world, uin
                           const OperationOutcome& outcome);
 std::string record_fault(const sim::World& world, uint32_t rank, uint64_t sequence, const OperationOutcome& outcome,
                          const ErrorRecord& record);
+// Of checker "aborts": peers that were not told. The link that a fault cuts is excused.
+std::string untold_fault(const sim::World& world, uint32_t rank);
 std::string dispatch_fault(const Scenario& scenario, uint32_t rank, const std::vector<Batch>& batches,
                            const DispatchResult& got);
 std::string combine_fault(uint32_t rank, const Batch& batch, const CombineResult& got);

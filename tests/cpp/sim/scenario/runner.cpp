@@ -72,6 +72,7 @@ class Host {
             if (outcome.code == Code::kOk || is_refusal(outcome.code)) continue;
             ++result_->failures;
             report("error record", record_fault(world_, rank_.rank(), sequence, outcome, rank_.page().record));
+            report("aborts", untold_fault(world_, rank_.rank()));
             if (random_.one_in(2)) call_broken(outcome.code);
             return;
         }

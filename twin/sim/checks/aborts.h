@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checker "aborts": a rank whose operation failed has told every peer: its record stands in its abort cell of their
+// windows, under the tag of the operation (P13). Asked when the launch has returned, by when all has landed (A2).
+// Layer: twin/sim. It does not say how soon a peer looks: that shows in the peers' own outcomes.
+#pragma once
+
+#include <cstring>
+#include <string>
+
+#include "contract/tag.h"
+#include "twin/sim/arena.h"
+
+namespace ascend_deepep::sim {
+
+inline std::string abort_fault(const WindowArena& arena, uint32_t from, uint32_t to) {
+    const ControlPage& page = arena.page(from);
+    const uint64_t cell = arena.layout().regions[static_cast<uint32_t>(WindowRegion::kAbort)].offset +
+                          uint64_t{from} * kBlockBytes;
+    const uint8_t* block = arena.window(to) + cell;
+    uint64_t tag;
+    std::memcpy(&tag, block + kBlockDataBytes, sizeof(tag));
+    const bool is_told = tag == make_tag(page.state.tag_base, page.record.sequence) &&
+                         std::memcmp(block, &page.record, sizeof(ErrorRecord)) == 0;
+    if (is_told) return "";
+    return "rank " + std::to_string(from) + " failed in operation " + std::to_string(page.record.sequence) +
+           ", and its abort cell at rank " + std::to_string(to) + " does not hold its record";
+}
+
+}  // namespace ascend_deepep::sim
