@@ -109,7 +109,8 @@ void Agents::host_main(void* argument) {
     } catch (const std::exception& caught) {
         error = caught.what();
     }
-    self.shared_.findings.report("kernel rules", error.empty() ? "" : "rank " + std::to_string(host.rank) + ": " + error);
+    self.shared_.findings.report("kernel rules",
+                                 error.empty() ? "" : "rank " + std::to_string(host.rank) + ": " + error);
     error = std::string();
     rank.body = nullptr;
     rank.is_done = true;
@@ -287,8 +288,7 @@ bool Agents::look_again() {
 
 // A sleeper that has not looked at the clock since its deadline.
 bool Agents::has_deadline(const Agent& agent) const {
-    return agent.state == State::kAsleep && agent.has_entry && !agent.is_stalled &&
-           agent.clock_ns < deadline_of(agent);
+    return agent.state == State::kAsleep && agent.has_entry && !agent.is_stalled && agent.clock_ns < deadline_of(agent);
 }
 
 bool Agents::next_deadline(uint64_t* at) const {

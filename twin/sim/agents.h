@@ -66,13 +66,13 @@ class Agents final : public twin::Scheduler {
     void changes(uint32_t rank, uint64_t offset, uint64_t bytes);
 
     // The world's loop.
-    bool run_one();                     // false: nobody can go on
-    bool look_again();                  // false: all sleepers have looked often enough since the last change
+    bool run_one();     // false: nobody can go on
+    bool look_again();  // false: all sleepers have looked often enough since the last change
     bool next_deadline(uint64_t* at) const;
     void wake_overdue();
     void wake(uint32_t id);
-    void landed(uint32_t rank);         // something of the rank is not under way any more
-    void kill(uint32_t rank);           // its cores stop where they stand, its host ends
+    void landed(uint32_t rank);  // something of the rank is not under way any more
+    void kill(uint32_t rank);    // its cores stop where they stand, its host ends
     void stall(uint32_t rank, uint32_t core, uint64_t until);
     bool all_done() const { return hosts_left_ == 0; }
     bool is_launched(uint32_t rank) const { return ranks_[rank].launch != nullptr; }
@@ -94,8 +94,8 @@ class Agents final : public twin::Scheduler {
         uint32_t slow_shift = 0;
         uint32_t fruitless = 0;  // looks since `version`
         uint64_t version = 0;
-        uint64_t entry_ns = 0;  // its first look at the clock in this launch
-        uint64_t clock_ns = 0;  // its last one
+        uint64_t entry_ns = 0;        // its first look at the clock in this launch
+        uint64_t clock_ns = 0;        // its last one
         int32_t place[2] = {-1, -1};  // in runnable_: itself, its pipes
         twin::Core* core = nullptr;   // null: a host
         twin::Fiber* fiber = nullptr;

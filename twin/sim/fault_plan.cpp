@@ -5,13 +5,14 @@
 namespace ascend_deepep::sim {
 namespace {
 
-constexpr uint32_t kStepBits = 15;   // a small world takes some ten thousand steps
-constexpr uint32_t kWriteBits = 6;   // and some ten remote writes a rank
+constexpr uint32_t kStepBits = 15;  // a small world takes some ten thousand steps
+constexpr uint32_t kWriteBits = 6;  // and some ten remote writes a rank
 constexpr uint64_t kSlowLinkNs = 60000;
 
 // Well within the time-out or well beyond it: what happens in between is a matter of luck.
 uint64_t draw_delay(Random& random, uint64_t timeout_ns) {
-    return random.one_in(2) ? timeout_ns / 16 + random.below(timeout_ns / 8) : 2 * timeout_ns + random.below(timeout_ns);
+    return random.one_in(2) ? timeout_ns / 16 + random.below(timeout_ns / 8)
+                            : 2 * timeout_ns + random.below(timeout_ns);
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ enum class SimFault : uint32_t {
 constexpr uint32_t kNumSimFaults = static_cast<uint32_t>(SimFault::kCount);
 
 constexpr std::string_view sim_fault_name(SimFault fault) {
-    constexpr std::string_view kNames[kNumSimFaults] = {"none",    "rank-dies", "core-stalls", "link-cut",    "link-slow",
-                                                        "bad-cqe", "wqe-lost",  "late-write",  "late-process"};
+    constexpr std::string_view kNames[kNumSimFaults] = {"none",     "rank-dies",  "core-stalls",
+                                                        "link-cut", "link-slow",  "bad-cqe",
+                                                        "wqe-lost", "late-write", "late-process"};
     return kNames[static_cast<uint32_t>(fault)];
 }
 

@@ -68,7 +68,8 @@ void SimRank::complete(uint32_t record) {
     agents_.changes(config_.rank, kMemoryLine + urma_.complete(record), kCqeBytes);
 }
 
-// As the twin's fabric does: a peer that had finished the operation in progress, or had told why it broke, owes nothing.
+// As the twin's fabric does: a peer that had finished the operation in progress, or had told why it broke, owes
+// nothing.
 void SimRank::look(uint32_t gone) {
     if (!agents_.is_launched(config_.rank)) return;
     const OperationState& theirs = arena_.page(gone).state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank of a world as its kernels see it (GmHooks): window, rings, workspace, registers, clock. Layer: twin/sim.
-// Every scalar access and every wait for a pipe is a place where another agent may go on. Local stores and copies take effect in their order and
-// whole; what goes to peers goes by the wire.
+// Every scalar access and every wait for a pipe is a place where another agent may go on. Local stores and copies take
+// effect in their order and whole; what goes to peers goes by the wire.
 #pragma once
 
 #include <cstdint>

@@ -64,8 +64,8 @@ bool UrmaDriver::is_struck(SimFault kind) {
 
 CqeStatus UrmaDriver::deliver(uint32_t peer, uint64_t remote_offset, const uint8_t* source, uint32_t bytes) {
     const uint64_t local_offset = arena_.offset_of(source);
-    shared_.findings.report("unwritten",
-                            unwritten_fault(arena_.shadow(rank_), rank_, "window (a WQE's source)", local_offset, bytes));
+    shared_.findings.report(
+        "unwritten", unwritten_fault(arena_.shadow(rank_), rank_, "window (a WQE's source)", local_offset, bytes));
     wire_.put({rank_, peer, remote_offset, bytes}, source);
     return CqeStatus::kOk;
 }
@@ -82,8 +82,8 @@ void UrmaDriver::execute(uint32_t number) {
             completes = !shared_.fault.is_silent;
         } else {
             const auto* source = reinterpret_cast<const uint8_t*>(record.fields.local_address);
-            record.verdict.status = deliver(record.peer, engine_.remote_offset(record.peer, record.fields), source,
-                                            record.fields.length);
+            record.verdict.status =
+                deliver(record.peer, engine_.remote_offset(record.peer, record.fields), source, record.fields.length);
         }
     }
     ++executed_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of a rank's WQEs, each at a moment drawn: read from the ring in order, source read and sent, completed, the
 // last two in any order among WQEs. Layer: twin/sim. Rings, checks and CQEs are those of twin/fabric/urma_engine.
-// A3: a WQE is read from its ring before it completes, and the k-th read precedes the k-th completion. Dropped: a WQE is
-// read from its ring only when it is executed.
+// A3: a WQE is read from its ring before it completes, and the k-th read precedes the k-th completion. Dropped: a WQE
+// is read from its ring only when it is executed.
 #pragma once
 
 #include <cstdint>

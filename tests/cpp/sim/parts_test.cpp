@@ -76,7 +76,8 @@ TEST(blocks_are_whole_and_in_the_senders_part) {
 
 TEST(a_half_is_written_after_its_reader_has_finished) {
     TwoRanks world;
-    const RemoteWrite write{1, 0, world.at(WindowRegion::kDispatchHalf0, world.arena.layout().regions[4].bytes / 2), 512};
+    const RemoteWrite write{1, 0, world.at(WindowRegion::kDispatchHalf0, world.arena.layout().regions[4].bytes / 2),
+                            512};
     OperationState& sender = world.arena.page(1).state;
     OperationState& reader = world.arena.page(0).state;
     CHECK(reuse_fault(world.arena, write).empty());

@@ -19,8 +19,9 @@ const twin::KernelTable& kernels() {
 
 void report(uint64_t seed, const SeedResult& result) {
     for (const sim::Finding& finding : result.findings) {
-        check::fail(__FILE__, __LINE__, "seed " + std::to_string(seed) + " [" + finding.checker + "] " + finding.what +
-                                            "; replay: sim_run --seed " + std::to_string(seed));
+        check::fail(__FILE__, __LINE__,
+                    "seed " + std::to_string(seed) + " [" + finding.checker + "] " + finding.what +
+                        "; replay: sim_run --seed " + std::to_string(seed));
     }
 }
 
@@ -73,7 +74,8 @@ TEST(faults_of_every_kind_strike_and_some_calls_fail) {
 
 // Most worlds are worth their time: several ranks, and rows that go from one to another.
 TEST(most_worlds_write_to_peers) {
-    const auto count = std::count_if(results().begin(), results().end(), [](const SeedResult& r) { return r.writes > 2; });
+    const auto count =
+        std::count_if(results().begin(), results().end(), [](const SeedResult& r) { return r.writes > 2; });
     CHECK(static_cast<uint64_t>(count) * 100 >= kSeeds * 75);
 }
 

@@ -22,7 +22,8 @@ SIM_MUTANTS = [
     Mutant(
         "P2-frontier-before-blocks",
         "dispatch/stage.h",
-        "    sync<AscendC::HardEvent::MTE3_S>();\n    publish(ctx, &ctx.page->cores[ctx.core].staged, staged);  // ORDER P2\n",
+        "    sync<AscendC::HardEvent::MTE3_S>();\n"
+        "    publish(ctx, &ctx.page->cores[ctx.core].staged, staged);  // ORDER P2\n",
         "    publish(ctx, &ctx.page->cores[ctx.core].staged, staged);\n",
     ),
     Mutant(
@@ -60,8 +61,8 @@ SIM_MUTANTS = [
     Mutant(
         "P9-prefix-not-awaited",
         "dispatch/cumsum.h",
-        "if (!wait_flag(ctx, Stage::kPrefix, &ctx.page->cores[tiling.cumsum.first + i].partial, partial)) return false;",
-        "poll(ctx, &ctx.page->cores[tiling.cumsum.first + i].partial, partial);",
+        "wait_flag(ctx, Stage::kPrefix, &ctx.page->cores[tiling.cumsum.first + i].partial, partial)",
+        "(poll(ctx, &ctx.page->cores[tiling.cumsum.first + i].partial, partial) || true)",
     ),
     Mutant(
         "P10-placed-before-bases",
@@ -121,8 +122,12 @@ SIM_MUTANTS = [
         "            if (served.completed == served.expected) {\n",
         "            if (served.rung == served.expected) {\n",
     ),
-    Mutant("I6-space-off-by-one", "protocol/urma_queue.h", "load(&queue_context(ctx, peer)->sq_depth) -",
-           "load(&queue_context(ctx, peer)->sq_depth) + 1 -"),
+    Mutant(
+        "I6-space-off-by-one",
+        "protocol/urma_queue.h",
+        "load(&queue_context(ctx, peer)->sq_depth) -",
+        "load(&queue_context(ctx, peer)->sq_depth) + 1 -",
+    ),
     Mutant(
         "I7-refusal-is-a-use",
         "protocol/leave.h",

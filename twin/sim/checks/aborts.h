@@ -14,8 +14,8 @@ namespace ascend_deepep::sim {
 
 inline std::string abort_fault(const WindowArena& arena, uint32_t from, uint32_t to) {
     const ControlPage& page = arena.page(from);
-    const uint64_t cell = arena.layout().regions[static_cast<uint32_t>(WindowRegion::kAbort)].offset +
-                          uint64_t{from} * kBlockBytes;
+    const uint64_t cell =
+        arena.layout().regions[static_cast<uint32_t>(WindowRegion::kAbort)].offset + uint64_t{from} * kBlockBytes;
     const uint8_t* block = arena.window(to) + cell;
     uint64_t tag;
     std::memcpy(&tag, block + kBlockDataBytes, sizeof(tag));

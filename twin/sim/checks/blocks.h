@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checker "blocks": a write into a peer's window is whole 512 B blocks at a block boundary, inside one region that peers
-// may write, and in the sender's own part of the region where it has one. Layer: twin/sim.
-// It does not look at what the blocks hold.
+// Checker "blocks": a write into a peer's window is whole 512 B blocks at a block boundary, inside one region that
+// peers may write, and in the sender's own part of the region where it has one. Layer: twin/sim. It does not look at
+// what the blocks hold.
 #pragma once
 
 #include <string>

@@ -50,15 +50,17 @@ std::string half_fault(const Half& half, const RemoteWrite& write, const Control
 std::string slot_fault(const WindowArena& arena, const RemoteWrite& write, const ControlPage& sender,
                        const ControlPage& reader) {
     const uint64_t slot_bytes = uint64_t{arena.layout().control_blocks} * kBlockBytes;
-    const uint64_t begin = write.offset - arena.layout().regions[static_cast<uint32_t>(WindowRegion::kControlRing)].offset;
+    const uint64_t begin =
+        write.offset - arena.layout().regions[static_cast<uint32_t>(WindowRegion::kControlRing)].offset;
     const uint64_t slot = begin / slot_bytes % kControlSlots;
     const uint64_t sequence = sender.state.sequence;
     if (slot != sequence % kControlSlots) {
         return ranks_of(write) + ": message " + std::to_string(sequence) + " in slot " + std::to_string(slot);
     }
     if (reader.state.sequence + 1 >= sequence) return "";
-    return ranks_of(write) + ": message " + std::to_string(sequence) + " overwrites a slot while its reader has finished " +
-           std::to_string(reader.state.sequence) + " operations only";
+    return ranks_of(write) + ": message " + std::to_string(sequence) +
+           " overwrites a slot while its reader has finished " + std::to_string(reader.state.sequence) +
+           " operations only";
 }
 
 }  // namespace

@@ -97,9 +97,8 @@ void print(const Arguments& arguments, uint64_t seed, const SeedResult& result) 
         std::printf("seed %llu: hash %016llx steps %llu events %llu writes %llu virtual ns %llu failed calls %u%s\n",
                     static_cast<unsigned long long>(seed), static_cast<unsigned long long>(result.hash),
                     static_cast<unsigned long long>(result.steps), static_cast<unsigned long long>(result.events),
-                    static_cast<unsigned long long>(result.writes),
-                    static_cast<unsigned long long>(result.virtual_ns), result.failures,
-                    result.has_struck ? " struck" : "");
+                    static_cast<unsigned long long>(result.writes), static_cast<unsigned long long>(result.virtual_ns),
+                    result.failures, result.has_struck ? " struck" : "");
     }
     if (result.findings.empty()) return;
     const sim::Finding& finding = result.findings.front();

@@ -62,14 +62,22 @@ DispatchResult Calls::dispatch(const Batch& batch) {
                               kPoisonWord);
     result.ep_recv_counts.assign(static_cast<size_t>(shapes.ep_recv_counts), -7);
     result.expert_token_nums.assign(static_cast<size_t>(shapes.expert_token_nums), -7);
-    const op_host::DispatchAddresses addresses{
-        address(batch.x.data()),           address(batch.expert_ids.data()),      address(result.expand_x.data()),
-        address(result.assist_info.data()), address(result.ep_recv_counts.data()), address(result.expert_token_nums.data())};
+    const op_host::DispatchAddresses addresses{address(batch.x.data()),
+                                               address(batch.expert_ids.data()),
+                                               address(result.expand_x.data()),
+                                               address(result.assist_info.data()),
+                                               address(result.ep_recv_counts.data()),
+                                               address(result.expert_token_nums.data())};
     DispatchTiling tiling;
     op_host::make_dispatch_tiling(scenario_.world.limits, machine(), call, addresses, &tiling);
     rank_.launch("dispatch_v2", kernels_.dispatch_v2, &tiling,
-                 {range(batch.x), range(batch.expert_ids), range(result.expand_x), range(result.assist_info),
-                  range(result.ep_recv_counts), range(result.expert_token_nums), {&tiling, sizeof(tiling)}});
+                 {range(batch.x),
+                  range(batch.expert_ids),
+                  range(result.expand_x),
+                  range(result.assist_info),
+                  range(result.ep_recv_counts),
+                  range(result.expert_token_nums),
+                  {&tiling, sizeof(tiling)}});
     result.outcome = rank_.page().outcome;
     result.record = rank_.page().record;
     return result;
@@ -84,8 +92,8 @@ CombineResult Calls::combine(const Batch& batch, const DispatchResult& dispatche
         tensor(Dtype::kInt32, {std::max<int64_t>(int64_t{batch.num_tokens} * batch.num_topk,
                                                  int64_t{kAssistRowWords} * dispatched.capacity_rows)});
     call.ep_send_counts = tensor(Dtype::kInt32, {static_cast<int64_t>(dispatched.ep_recv_counts.size())});
-    call.expert_scales = batch.scales.empty() ? tensor(Dtype::kFp32, {0})
-                                              : tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
+    call.expert_scales =
+        batch.scales.empty() ? tensor(Dtype::kFp32, {0}) : tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
     call.attributes = attributes(scenario_, rank_.rank(), batch);
     const op_host::Status status = op_host::check_combine(scenario_.world.limits, rank_.rank(), call);
     if (!status.ok()) throw std::runtime_error(status.message);
@@ -100,8 +108,13 @@ CombineResult Calls::combine(const Batch& batch, const DispatchResult& dispatche
     CombineTiling tiling;
     op_host::make_combine_tiling(scenario_.world.limits, machine(), scenario_.engine, call, addresses, &tiling);
     rank_.launch("combine_v2", kernels_.combine_v2, &tiling,
-                 {range(expert_out), range(batch.expert_ids), range(dispatched.assist_info),
-                  range(dispatched.ep_recv_counts), range(batch.scales), range(result.x), {&tiling, sizeof(tiling)}});
+                 {range(expert_out),
+                  range(batch.expert_ids),
+                  range(dispatched.assist_info),
+                  range(dispatched.ep_recv_counts),
+                  range(batch.scales),
+                  range(result.x),
+                  {&tiling, sizeof(tiling)}});
     result.outcome = rank_.page().outcome;
     result.record = rank_.page().record;
     return result;

@@ -85,7 +85,8 @@ class Host {
     void call_broken(Code code) {
         const DispatchResult again = calls_.dispatch(inputs_.round(0)[rank_.rank()]);
         if (again.outcome.code == code) return;
-        report("outcome", "rank " + std::to_string(rank_.rank()) + ": a broken communicator ended an operation with code " +
+        report("outcome", "rank " + std::to_string(rank_.rank()) +
+                              ": a broken communicator ended an operation with code " +
                               std::to_string(static_cast<uint32_t>(again.outcome.code)) + ", not " +
                               std::to_string(static_cast<uint32_t>(code)));
     }
@@ -160,7 +161,8 @@ class Host {
 void settle_acts(Scenario* scenario, Inputs& inputs) {
     for (Operation& operation : scenario->operations) {
         const std::vector<Batch>& batches = inputs.round(operation.round);
-        if (operation.act == Act::kBadIds && batches[operation.actor].num_tokens == 0) operation.act = Act::kHostRefuses;
+        if (operation.act == Act::kBadIds && batches[operation.actor].num_tokens == 0)
+            operation.act = Act::kHostRefuses;
         if (operation.act != Act::kForeignTriple) continue;
         const ExpectedRows rows = expected_dispatch(batches, static_cast<int>(scenario->world.limits.num_experts),
                                                     static_cast<int>(operation.actor));

@@ -17,7 +17,7 @@ struct SeedResult {
     uint64_t hash = 0;
     uint64_t steps = 0;
     uint64_t events = 0;
-    uint64_t writes = 0;   // remote ones
+    uint64_t writes = 0;  // remote ones
     uint64_t virtual_ns = 0;
     uint32_t failures = 0;  // operations that ended with an error, on any rank
     sim::SimFault fault = sim::SimFault::kNone;
