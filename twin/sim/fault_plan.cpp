@@ -17,9 +17,11 @@ uint64_t draw_delay(Random& random, uint64_t timeout_ns) {
 
 }  // namespace
 
-FaultPlan draw_fault(Random& random, uint32_t num_ranks, uint32_t num_cores, uint64_t timeout_ns) {
+FaultPlan draw_fault(Random& random, uint32_t num_ranks, uint32_t num_cores, uint64_t timeout_ns, SimFault forced) {
     FaultPlan plan;
-    plan.kind = num_ranks == 1 ? SimFault::kCoreStalls : static_cast<SimFault>(random.between(1, kNumSimFaults - 1));
+    const auto drawn = static_cast<SimFault>(random.between(1, kNumSimFaults - 1));
+    plan.kind = forced != SimFault::kNone ? forced : drawn;
+    if (num_ranks == 1 && plan.kind != SimFault::kRankDies) plan.kind = SimFault::kCoreStalls;
     plan.rank = static_cast<uint32_t>(random.below(num_ranks));
     plan.peer = num_ranks == 1 ? 0 : (plan.rank + random.between(1, num_ranks - 1)) % num_ranks;
     plan.core = static_cast<uint32_t>(random.below(num_cores));

@@ -31,6 +31,14 @@ constexpr std::string_view sim_fault_name(SimFault fault) {
     return kNames[static_cast<uint32_t>(fault)];
 }
 
+// kCount: no fault has this name.
+constexpr SimFault sim_fault_from_name(std::string_view name) {
+    uint32_t kind = 0;
+    while (kind < kNumSimFaults && sim_fault_name(static_cast<SimFault>(kind)) != name)
+        ++kind;
+    return static_cast<SimFault>(kind);
+}
+
 struct FaultPlan {
     SimFault kind = SimFault::kNone;
     uint32_t rank = 0;
@@ -62,7 +70,8 @@ struct FaultPlan {
     }
 };
 
-// A fault for a world of that size; worlds of one rank get one that needs no peer.
-FaultPlan draw_fault(Random& random, uint32_t num_ranks, uint32_t num_cores, uint64_t timeout_ns);
+// A fault for a world of that size, of kind `forced` if that is one. Worlds of one rank get one that needs no peer.
+FaultPlan draw_fault(Random& random, uint32_t num_ranks, uint32_t num_cores, uint64_t timeout_ns,
+                     SimFault forced = SimFault::kNone);
 
 }  // namespace ascend_deepep::sim

@@ -6,14 +6,17 @@
 
 #include "twin/runtime/launch.h"
 #include "twin/runtime/simt.h"
+#include "twin/sim/checks/closing.h"
 #include "twin/sim/checks/unwritten.h"
 
 namespace ascend_deepep::sim {
 namespace {
 
 constexpr uint64_t kMemoryLine = uint64_t{1} << 40;  // lines of the memory beside the window
-constexpr uint64_t kWatchBytes = 64;                 // longest piece that a polling reader looks at
-constexpr uint64_t kClockStart = 1000000;            // no kernel may take 0 for the beginning of time
+constexpr uint64_t kSequenceLine =
+    __builtin_offsetof(ControlPage, state) + __builtin_offsetof(OperationState, sequence);
+constexpr uint64_t kWatchBytes = 64;       // longest piece that a polling reader looks at
+constexpr uint64_t kClockStart = 1000000;  // no kernel may take 0 for the beginning of time
 constexpr uint8_t kPoison = 0xA7;
 
 twin::EngineConfig engine_config(const RankConfig& config, const WindowArena& arena) {
@@ -133,6 +136,7 @@ void SimRank::access(const void* p, size_t bytes, bool write) {
         took(place, bytes);
         if (is_scalar && !place.is_tensor) agents_.has_read(place.line, bytes);
     } else if (!place.is_tensor) {
+        if (place.line == kSequenceLine) shared_.findings.report("closing", closing_fault(page(), config_.rank));
         place.shadow->mark(place.offset, bytes);
         agents_.changes(config_.rank, place.line, bytes);
     }
@@ -160,6 +164,7 @@ void SimRank::window_write(void* dst, const void* src, size_t bytes) {
     Place place;
     if (!find(dst, bytes, &place)) refuse(dst, bytes, true);
     shared_.trace.mix(TraceKind::kAccess, agents_.current_id(), offset * 2 + 1);
+    wire_.check_overtaking({owner, owner, offset, bytes});
     std::memcpy(dst, src, bytes);
     place.shadow->mark(offset, bytes);
     agents_.changes(config_.rank, offset, bytes);

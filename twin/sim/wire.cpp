@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "twin/sim/checks/overtaking.h"
 #include "twin/sim/checks/reuse.h"
 
 namespace ascend_deepep::sim {
@@ -50,11 +51,20 @@ uint32_t Wire::new_flight(const RemoteWrite& write, const uint8_t* source) {
     return number;
 }
 
+void Wire::check_overtaking(const RemoteWrite& write) {
+    for (const Flight& flight : flights_) {
+        if (flight.pieces_left != 0) shared_.findings.report("overtaking", overtaking_fault(flight.write, write));
+    }
+}
+
 void Wire::put(const RemoteWrite& write, const uint8_t* source) {
     shared_.trace.mix(TraceKind::kPut, write.from * arena_.num_ranks() + write.to, write.offset);
     std::string fault = block_fault(arena_, write);
     if (fault.empty()) shared_.findings.report("reuse", reuse_fault(arena_, write));
+    const bool is_whole = fault.empty();
     shared_.findings.report("blocks", std::move(fault));
+    check_overtaking(write);
+    if (is_whole) shared_.findings.report("overtaking", late_fault(arena_, write, source));
     ++num_writes_;
     uint64_t extra_ns = 0;
     if (!shared_.findings.empty() || !pass_fault(write, &extra_ns)) return;

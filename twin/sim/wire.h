@@ -19,6 +19,8 @@ class Wire {
     // The bytes at `source` are taken now.
     void put(const RemoteWrite& write, const uint8_t* source);
     void piece(const Event& event);
+    // Reports a write, remote or local, that meets one under way.
+    void check_overtaking(const RemoteWrite& write);
 
     // Writes of the rank that are not wholly visible.
     uint32_t in_air(uint32_t rank) const { return in_air_[rank]; }

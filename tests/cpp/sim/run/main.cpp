@@ -27,8 +27,8 @@ struct Arguments {
 };
 
 constexpr const char* kUsage =
-    "usage: sim_run [--seeds A..B | --seed S] [--kernels MODULE.so] [--no-faults] [--drop a1|a2|a3]\n"
-    "               [--max-failures N] [--verbose]\n";
+    "usage: sim_run [--seeds A..B | --seed S] [--kernels MODULE.so] [--no-faults | --fault NAME]\n"
+    "               [--drop a1|a2|a3] [--max-failures N] [--verbose]\n";
 
 uint64_t number(const std::string& text) {
     size_t end = 0;
@@ -74,6 +74,9 @@ Arguments parse(int argc, char** argv) {
             arguments.kernels = argv[++i];
         } else if (name == "--drop") {
             drop(argv[++i], &arguments);
+        } else if (name == "--fault") {
+            arguments.options.forced = sim::sim_fault_from_name(argv[++i]);
+            if (arguments.options.forced == sim::SimFault::kCount) throw std::invalid_argument(argv[i]);
         } else if (name == "--max-failures") {
             arguments.max_failures = static_cast<uint32_t>(number(argv[++i]));
         } else {
@@ -86,6 +89,9 @@ Arguments parse(int argc, char** argv) {
 std::string replay(const Arguments& arguments, uint64_t seed) {
     std::string text = "sim_run --seed " + std::to_string(seed) + arguments.dropped;
     if (!arguments.options.with_faults) text += " --no-faults";
+    if (arguments.options.forced != sim::SimFault::kNone) {
+        text += " --fault " + std::string(sim::sim_fault_name(arguments.options.forced));
+    }
     if (!arguments.kernels.empty()) text += " --kernels " + arguments.kernels;
     return text;
 }
@@ -93,7 +99,7 @@ std::string replay(const Arguments& arguments, uint64_t seed) {
 void print(const Arguments& arguments, uint64_t seed, const SeedResult& result) {
     if (arguments.is_verbose) {
         std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed),
-                    describe(draw_scenario(seed, arguments.options.with_faults)).c_str());
+                    describe(draw_scenario(seed, arguments.options.with_faults, arguments.options.forced)).c_str());
         std::printf("seed %llu: hash %016llx steps %llu events %llu writes %llu virtual ns %llu failed calls %u%s\n",
                     static_cast<unsigned long long>(seed), static_cast<unsigned long long>(result.hash),
                     static_cast<unsigned long long>(result.steps), static_cast<unsigned long long>(result.events),

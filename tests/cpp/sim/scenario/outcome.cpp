@@ -26,8 +26,16 @@ Code expected_code(const Operation& operation) {
             return Code::kForeignTriples;
         case Act::kForeignTriple:
             return Code::kBadTriple;
+        case Act::kOtherCall:
+            return Code::kSignature;
     }
     return Code::kOk;
+}
+
+// Who refuses, as `rank` sees it: where calls differ, the actor meets the first of the others.
+uint32_t expected_refuser(const Operation& operation, uint32_t rank) {
+    if (operation.act != Act::kOtherCall || rank != operation.actor) return operation.actor;
+    return operation.actor == 0 ? 1 : 0;
 }
 
 template <typename T>
@@ -77,17 +85,23 @@ std::string outcome_fault(const Scenario& scenario, const sim::World& world, uin
     if (outcome.code != Code::kOk && !is_refusal(outcome.code)) {
         const sim::FaultPlan& fault = world.fault();
         if (fault.has_struck && fault.is_lethal(scenario.world.timeout_ns)) return "";
+        const ErrorRecord& record = world.arena().page(rank).record;
         return of_rank(rank, "operation " + std::to_string(outcome.sequence) + " failed with code " +
-                                 std::to_string(code) + " and nothing explains it");
+                                 std::to_string(code) + " and nothing explains it (stage " +
+                                 std::to_string(static_cast<uint32_t>(record.stage)) + ", core " +
+                                 std::to_string(record.core) + ", root " + std::to_string(record.root) + ", peer " +
+                                 std::to_string(record.peer) + ", expected " + std::to_string(record.expected) +
+                                 ", seen " + std::to_string(record.seen) + ")");
     }
     const Code want = expected_code(operation);
     if (outcome.code != want) {
         return of_rank(rank, "operation " + std::to_string(outcome.sequence) + " ended with code " +
                                  std::to_string(code) + ", want " + std::to_string(static_cast<uint32_t>(want)));
     }
-    if (want == Code::kOk || outcome.refusal.rank == operation.actor) return "";
+    const uint32_t refuser = expected_refuser(operation, rank);
+    if (want == Code::kOk || outcome.refusal.rank == refuser) return "";
     return of_rank(rank, "operation " + std::to_string(outcome.sequence) + " was refused by rank " +
-                             std::to_string(outcome.refusal.rank) + ", want " + std::to_string(operation.actor));
+                             std::to_string(outcome.refusal.rank) + ", want " + std::to_string(refuser));
 }
 
 std::string record_fault(const sim::World& world, uint32_t rank, uint64_t sequence, const OperationOutcome& outcome,

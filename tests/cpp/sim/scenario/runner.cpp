@@ -3,6 +3,7 @@
 #include "sim/scenario/runner.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "protocol/oracle.h"
@@ -97,7 +98,9 @@ class Host {
         if (operation.act == Act::kHostRefuses && is_actor(operation)) {
             return calls_.refuse(operation.kind, Refusal{Code::kBadShape, Field::kX, 0, 0, 3, 2, rank_.rank(), 0});
         }
-        return operation.kind == OperationKind::kDispatch ? dispatch(operation) : combine(operation);
+        const bool dispatches =
+            operation.kind == OperationKind::kDispatch || (operation.act == Act::kOtherCall && is_actor(operation));
+        return dispatches ? dispatch(operation) : combine(operation);
     }
 
     OperationOutcome dispatch(const Operation& operation) {
@@ -112,16 +115,18 @@ class Host {
             return got.outcome;
         }
         report("results", dispatch_fault(scenario_, rank_.rank(), batches, got));
-        held_ = std::move(got);
-        return held_.outcome;
+        const OperationOutcome outcome = got.outcome;
+        held_[operation.round] = std::move(got);
+        return outcome;
     }
 
     OperationOutcome combine(const Operation& operation) {
         const Batch& good = inputs_.round(operation.round)[rank_.rank()];
         Batch batch = good;
-        DispatchResult dispatched = held_;
+        const DispatchResult& held = held_[operation.round];
+        DispatchResult dispatched = held;
         if (is_actor(operation)) spoil(operation, &batch, &dispatched);
-        const CombineResult got = calls_.combine(batch, dispatched, expert_output(scenario_, rank_.rank(), held_));
+        const CombineResult got = calls_.combine(batch, dispatched, expert_output(scenario_, rank_.rank(), held));
         if (got.outcome.code == Code::kOk) report("results", combine_fault(rank_.rank(), good, got));
         return got.outcome;
     }
@@ -154,7 +159,7 @@ class Host {
     Calls calls_;
     sim::Random random_;
     SeedResult* result_;
-    DispatchResult held_;
+    std::map<uint32_t, DispatchResult> held_;  // by round
 };
 
 // An act needs something to spoil: a token of the actor, a row it received. Without it the host refuses.
@@ -162,6 +167,8 @@ void settle_acts(Scenario* scenario, Inputs& inputs) {
     for (Operation& operation : scenario->operations) {
         const std::vector<Batch>& batches = inputs.round(operation.round);
         if (operation.act == Act::kBadIds && batches[operation.actor].num_tokens == 0)
+            operation.act = Act::kHostRefuses;
+        if (operation.act == Act::kOtherCall && scenario->world.limits.num_ranks == 1)
             operation.act = Act::kHostRefuses;
         if (operation.act != Act::kForeignTriple) continue;
         const ExpectedRows rows = expected_dispatch(batches, static_cast<int>(scenario->world.limits.num_experts),
@@ -173,7 +180,7 @@ void settle_acts(Scenario* scenario, Inputs& inputs) {
 }  // namespace
 
 SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels) {
-    Scenario scenario = draw_scenario(seed, options.with_faults);
+    Scenario scenario = draw_scenario(seed, options.with_faults, options.forced);
     scenario.world.assumptions = options.assumptions;
     SeedResult result;
     Inputs inputs(scenario);

@@ -9,6 +9,7 @@ namespace ascend_deepep::test {
 
 struct SeedOptions {
     bool with_faults = true;
+    sim::SimFault forced = sim::SimFault::kNone;  // in every world
     sim::Assumptions assumptions;
 };
 

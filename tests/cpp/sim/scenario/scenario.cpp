@@ -40,31 +40,32 @@ void draw_limits(sim::Random& random, Scenario* s) {
 Act draw_act(sim::Random& random, OperationKind kind) {
     if (!random.one_in(6)) return Act::kGood;
     constexpr Act kOfDispatch[] = {Act::kHostRefuses, Act::kBadIds};
-    constexpr Act kOfCombine[] = {Act::kHostRefuses, Act::kBadIds, Act::kForeignTag, Act::kForeignTriple};
+    constexpr Act kOfCombine[] = {Act::kHostRefuses, Act::kBadIds, Act::kForeignTag, Act::kForeignTriple,
+                                  Act::kOtherCall};
     return kind == OperationKind::kDispatch ? random.pick(kOfDispatch) : random.pick(kOfCombine);
 }
 
 void draw_operations(sim::Random& random, Scenario* s) {
     const uint32_t count = random.between(1, 4) + (random.one_in(8) ? 4 : 0);
-    bool has_dispatched = false;
-    uint32_t round = 0;
+    uint32_t last_round = 0;  // of the good dispatches so far; 0: none
     for (uint32_t i = 0; i < count; ++i) {
         Operation operation{};
-        operation.kind = has_dispatched && random.one_in(2) ? OperationKind::kCombine : OperationKind::kDispatch;
+        operation.kind = last_round != 0 && random.one_in(2) ? OperationKind::kCombine : OperationKind::kDispatch;
         operation.act = draw_act(random, operation.kind);
         operation.actor = static_cast<uint32_t>(random.below(s->world.limits.num_ranks));
-        if (operation.kind == OperationKind::kDispatch && operation.act == Act::kGood) {
-            ++round;
-            has_dispatched = true;
+        operation.round = last_round;
+        if (operation.kind == OperationKind::kCombine) {
+            operation.round = random.one_in(3) ? random.between(1, last_round) : last_round;
+        } else if (operation.act == Act::kGood) {
+            operation.round = ++last_round;
         }
-        operation.round = round;
         s->operations.push_back(operation);
     }
 }
 
 }  // namespace
 
-Scenario draw_scenario(uint64_t seed, bool with_faults) {
+Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced) {
     sim::Random random(seed ^ kScenarioSalt);
     Scenario s;
     draw_limits(random, &s);
@@ -83,8 +84,10 @@ Scenario draw_scenario(uint64_t seed, bool with_faults) {
     s.world.timeout_ns = kTimeoutNs;
     s.world.seed = seed;
     draw_operations(random, &s);
-    const sim::FaultPlan fault = sim::draw_fault(random, s.world.limits.num_ranks, s.world.num_cores, kTimeoutNs);
-    if (with_faults && random.one_in(2)) s.world.fault = fault;
+    const sim::FaultPlan fault =
+        sim::draw_fault(random, s.world.limits.num_ranks, s.world.num_cores, kTimeoutNs, forced);
+    const bool has_fault = random.one_in(2) || forced != sim::SimFault::kNone;
+    if (with_faults && has_fault) s.world.fault = fault;
     return s;
 }
 

@@ -17,13 +17,14 @@ enum class Act : uint32_t {
     kBadIds,         // dispatch: an id of the actor is out of range; combine: its ids are not those it dispatched
     kForeignTag,     // combine: the trailer of the actor's triples names another communicator
     kForeignTriple,  // combine: one of the actor's triples is of another source
+    kOtherCall,      // combine: the actor dispatches
 };
 
 struct Operation {
     OperationKind kind;
     Act act;
     uint32_t actor;
-    uint32_t round;  // whose batches: of this dispatch, or of the dispatch that is combined
+    uint32_t round;  // whose batches: of this dispatch, or of the dispatch that is combined, not always the last
 };
 
 struct Scenario {
@@ -37,7 +38,8 @@ struct Scenario {
     std::vector<Operation> operations;
 };
 
-Scenario draw_scenario(uint64_t seed, bool with_faults);
+// `forced`: a fault of this kind, in every world; kNone: one of a drawn kind in half of them.
+Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced = sim::SimFault::kNone);
 std::string describe(const Scenario& scenario);
 
 // Inputs of a rank in a round.

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checker "closing": when a rank's sequence number is advanced, its operation is closed (P12): the outcome is the
+// operation's, and the counters are ready for the next one. Asked right before the store.
+// Layer: twin/sim. It does not look at the outcome's contents.
+#pragma once
+
+#include <string>
+
+#include "twin/sim/arena.h"
+
+namespace ascend_deepep::sim {
+
+// From operation 1 on: before it, a page of zeros says the same as a closed operation 0.
+inline std::string closing_fault(const ControlPage& page, uint32_t rank) {
+    const std::string who = "rank " + std::to_string(rank) + " closes operation " + std::to_string(page.state.sequence);
+    if (page.outcome.sequence != page.state.sequence) {
+        return who + ", and its outcome is that of " + std::to_string(page.outcome.sequence);
+    }
+    if (page.arrivals.word != 0 || page.next_work.word != 0) {
+        return who + " with " + std::to_string(page.arrivals.word) + " arrivals and work item " +
+               std::to_string(page.next_work.word) + " left in the counters of the next one";
+    }
+    return "";
+}
+
+}  // namespace ascend_deepep::sim
