@@ -46,6 +46,16 @@ __aicore__ inline uint64_t final_abort(CoreContext& ctx) {
     return word;
 }
 
+// I7: on every rank alike. After a refusal nobody knows what the others had called and begun to write: a half of either
+// kind may still get blocks, which the next use must not meet.
+__aicore__ inline void count_uses(CoreContext& ctx, Code code) {
+    for (uint32_t kind = 0; kind < kNumKinds; ++kind) {
+        const bool is_use = code == Code::kOk ? kind == kind_index(ctx.kind) : is_refusal(code);
+        __gm__ uint64_t* uses = &ctx.page->state.uses[kind];
+        if (is_use) store(uses, load(uses) + 1);
+    }
+}
+
 // Writes the outcome and hands the control page to the next operation. Last core only.
 __aicore__ inline void close_operation(CoreContext& ctx, const Refusal& refusal, uint64_t abort_word,
                                        uint32_t num_rows) {
@@ -57,8 +67,7 @@ __aicore__ inline void close_operation(CoreContext& ctx, const Refusal& refusal,
     outcome.num_rows = num_rows;
     store_struct((GM_ADDR)&ctx.page->outcome, outcome);
     if (abort_word != 0) store(&state->is_broken, uint64_t(1));
-    // I7: a refused operation is no use of a half, on any rank.
-    if (outcome.code == Code::kOk) store(&state->uses[kind_index(ctx.kind)], ctx.uses + 1);
+    count_uses(ctx, outcome.code);
     store(&ctx.page->next_work.word, uint64_t(0));
     store(&ctx.page->arrivals.word, uint64_t(0));
     store_barrier();

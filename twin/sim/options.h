@@ -28,7 +28,7 @@ struct Schedule {
 };
 
 inline Schedule draw_schedule(Random& random) {
-    constexpr uint64_t kWays[] = {1, 40, 400, 4000, 40000};
+    constexpr uint64_t kWays[] = {1, 40, 400, 4000, 40000, 400000};
     Schedule schedule{};
     schedule.run_bits = random.between(0, 9);
     schedule.slow_shift = random.between(0, 6);

@@ -89,12 +89,6 @@ SIM_MUTANTS = [
         "return wait_flag(ctx, Stage::kSend, &ctx.page->validated.word, code) && code == 0;",
         "poll(ctx, &ctx.page->validated.word, code);\n    return code == 0;",
     ),
-    Mutant(
-        "P15-wqe-before-row",
-        "combine/send.h",
-        "    sync<AscendC::HardEvent::MTE3_S>();  // ORDER P15: the row in its staging slot, then its WQE\n",
-        "",
-    ),
     Mutant("I1-one-tag-for-all", "contract/tag.h", "return base + sequence;", "return base + (sequence & 0);"),
     Mutant(
         "I1-tag-in-one-word",
@@ -128,11 +122,12 @@ SIM_MUTANTS = [
         "load(&queue_context(ctx, peer)->sq_depth) -",
         "load(&queue_context(ctx, peer)->sq_depth) + 1 -",
     ),
+    Mutant("I7-refusal-is-no-use", "protocol/leave.h", ": is_refusal(code);", ": code == Code::kTimeout;"),
     Mutant(
-        "I7-refusal-is-a-use",
+        "I7-own-kind-counts",
         "protocol/leave.h",
-        "if (outcome.code == Code::kOk) store(&state->uses",
-        "if (ctx.tiling->is_refused == 0) store(&state->uses",
+        "code == Code::kOk ? kind == kind_index(ctx.kind) : is_refusal(code);",
+        "kind == kind_index(ctx.kind);",
     ),
     Mutant(
         "I8-no-deadline",
@@ -209,10 +204,10 @@ SIM_MUTANTS = [
         "    store(&queue->posted, load(&queue->posted) + served.rung - served.completed);\n",
     ),
     Mutant(
-        "completion-counted-twice",
+        "cqe-of-the-last-pass",
         "protocol/urma_queue.h",
         "if (!cqe_is_valid(word, at, depth)) break;",
-        "if (!cqe_is_valid(word, at & ~1U, depth)) break;",
+        "if (word == 0) break;",
     ),
     Mutant("abort-word-not-watched", "protocol/wait.h", "if (word != 0) return end(", "if (word == 1) return end("),
     Mutant(
@@ -228,9 +223,9 @@ SIM_MUTANTS = [
         "",
     ),
     Mutant(
-        "ordinals-of-one-rank-only",
+        "ordinals-without-prefix",
         "dispatch/route.h",
-        "own[row[column]]++);",
-        "own[row[column]]);",
+        "histogram[thread * buckets + bucket] = sum;",
+        "histogram[thread * buckets + bucket] = 0;",
     ),
 ]

@@ -38,7 +38,7 @@ void draw_limits(sim::Random& random, Scenario* s) {
 }
 
 Act draw_act(sim::Random& random, OperationKind kind) {
-    if (!random.one_in(6)) return Act::kGood;
+    if (!random.one_in(5)) return Act::kGood;
     constexpr Act kOfDispatch[] = {Act::kHostRefuses, Act::kBadIds};
     constexpr Act kOfCombine[] = {Act::kHostRefuses, Act::kBadIds, Act::kForeignTag, Act::kForeignTriple,
                                   Act::kOtherCall};
@@ -46,7 +46,7 @@ Act draw_act(sim::Random& random, OperationKind kind) {
 }
 
 void draw_operations(sim::Random& random, Scenario* s) {
-    const uint32_t count = random.between(1, 4) + (random.one_in(8) ? 4 : 0);
+    const uint32_t count = random.between(1, 4) + (random.one_in(4) ? 4 : 0);
     uint32_t last_round = 0;  // of the good dispatches so far; 0: none
     for (uint32_t i = 0; i < count; ++i) {
         Operation operation{};
@@ -55,7 +55,7 @@ void draw_operations(sim::Random& random, Scenario* s) {
         operation.actor = static_cast<uint32_t>(random.below(s->world.limits.num_ranks));
         operation.round = last_round;
         if (operation.kind == OperationKind::kCombine) {
-            operation.round = random.one_in(3) ? random.between(1, last_round) : last_round;
+            operation.round = random.one_in(2) ? random.between(1, last_round) : last_round;
         } else if (operation.act == Act::kGood) {
             operation.round = ++last_round;
         }
