@@ -77,6 +77,12 @@ bool explains(const sim::World& world, uint32_t root) {
     return false;
 }
 
+// The root had not entered the operation: held up by the fault itself, in an earlier one. Whoever misses several peers
+// names the first of them.
+bool is_behind(const ControlPage& root, uint64_t sequence) {
+    return root.state.is_broken != 0 ? root.record.sequence < sequence : root.state.sequence < sequence;
+}
+
 }  // namespace
 
 std::string outcome_fault(const Scenario& scenario, const sim::World& world, uint32_t rank, const Operation& operation,
@@ -126,6 +132,7 @@ std::string record_fault(const sim::World& world, uint32_t rank, uint64_t sequen
         return wrong(std::to_string(record.num_missing) + " peers missing, and " + std::to_string(missing) + " named");
     }
     if (record.elapsed_cycles > 4 * world.shared().timeout_ns) return wrong("elapsed beyond any deadline");
+    if (record.root < num_ranks && is_behind(world.arena().page(record.root), sequence)) return "";
     if (explains(world, record.root)) return "";
     return wrong("root " + std::to_string(record.root) + " (code " +
                  std::to_string(static_cast<uint32_t>(record.code)) + ", stage " +
