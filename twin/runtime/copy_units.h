@@ -9,7 +9,9 @@
 
 namespace ascend_deepep::twin {
 
-using CopyUnit = uint64_t __attribute__((vector_size(16), aligned(1), may_alias));
+// In two steps: clang takes an alignment below the vector's own only for a name of an existing type.
+using AlignedCopyUnit = uint64_t __attribute__((vector_size(16)));
+using CopyUnit __attribute__((aligned(1), may_alias)) = AlignedCopyUnit;
 
 inline void copy_units(uint8_t* dst, const uint8_t* src, size_t count) {
     for (size_t i = 0; i < count; ++i) {

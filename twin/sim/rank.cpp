@@ -131,7 +131,8 @@ void SimRank::access(const void* p, size_t bytes, bool write) {
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
     const bool is_scalar = twin::current_simt_pointer == nullptr;
     if (is_scalar) agents_.choice();
-    shared_.trace.mix(TraceKind::kAccess, agents_.current_id(), place.offset * 2 + (write ? 1 : 0));
+    // Which of two loads in one expression comes first is the compiler's choice: that one took place is what counts.
+    shared_.trace.mix(TraceKind::kAccess, agents_.current_id(), write ? place.offset + 1 : 0);
     if (!write) {
         took(place, bytes);
         if (is_scalar && !place.is_tensor) agents_.has_read(place.line, bytes);

@@ -11,8 +11,8 @@ namespace ascend_deepep::test {
 namespace {
 
 constexpr uint64_t kScenarioSalt = 0x5C3A91E7D2B60F48ULL;  // a world draws from the bare seed
-constexpr uint64_t kTimeoutNs = 20'000'000;
-constexpr uint32_t kManyExperts = 96;  // of a rank: then a control message has two blocks
+constexpr uint64_t kTimeoutNs = 200'000'000;               // the slowest worlds need some tens of milliseconds
+constexpr uint32_t kManyExperts = 96;                      // of a rank: then a control message has two blocks
 
 uint32_t draw_ranks(sim::Random& random) {
     constexpr uint32_t kRanks[] = {1, 2, 2, 2, 3, 3, 4, 4, 5, 8};
