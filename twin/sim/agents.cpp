@@ -204,6 +204,15 @@ void Agents::has_read_clock() {
     current_->entry_ns = shared_.now;
 }
 
+int32_t Agents::busy_core() const {
+    for (uint32_t i = 0; i < num_cores_; ++i) {
+        const Agent& agent = agents_[first_core(current_->rank) + i];
+        if (&agent != current_ && agent.core != nullptr && !agent.core->deferred->empty())
+            return static_cast<int32_t>(i);
+    }
+    return -1;
+}
+
 void Agents::changes(uint32_t rank, uint64_t offset, uint64_t bytes) {
     LineSet lines;
     lines.add(offset, bytes);

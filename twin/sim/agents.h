@@ -62,6 +62,8 @@ class Agents final : public twin::Scheduler {
     void has_read(uint64_t offset, uint64_t bytes) { current_->watched.add(offset, bytes); }
     void has_read_clock();
     uint32_t current_id() const { return current_ == nullptr ? 0 : current_->id; }
+    // Another core of the running one's rank whose pipes have not done all they were given; none: -1.
+    int32_t busy_core() const;
     // Bytes of the rank's memory change.
     void changes(uint32_t rank, uint64_t offset, uint64_t bytes);
 

@@ -137,7 +137,8 @@ void SimRank::access(const void* p, size_t bytes, bool write) {
         took(place, bytes);
         if (is_scalar && !place.is_tensor) agents_.has_read(place.line, bytes);
     } else if (!place.is_tensor) {
-        if (place.line == kSequenceLine) shared_.findings.report("closing", closing_fault(page(), config_.rank));
+        if (place.line == kSequenceLine)
+            shared_.findings.report("closing", closing_fault(page(), config_.rank, agents_.busy_core()));
         place.shadow->mark(place.offset, bytes);
         agents_.changes(config_.rank, place.line, bytes);
     }

@@ -228,4 +228,10 @@ SIM_MUTANTS = [
         "histogram[thread * buckets + bucket] = sum;",
         "histogram[thread * buckets + bucket] = 0;",
     ),
+    Mutant(
+        "slots-of-another-source",
+        "dispatch/wqe_builder.h",
+        "area + uint64_t(ctx.tiling->rank) * ctx.tiling->limit_tokens * slot_bytes,",
+        "area + uint64_t(peer) * ctx.tiling->limit_tokens * slot_bytes,",
+    ),
 ]

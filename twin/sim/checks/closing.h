@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checker "closing": when a rank's sequence number is advanced, its operation is closed (P12): the outcome is the
-// operation's, and the counters are ready for the next one. Asked right before the store.
+// Checker "closing": when a rank's sequence number is advanced, its operation is closed: all other cores have drained
+// their pipes (P11), the outcome is the operation's, and the counters are ready for the next one (P12). Asked right
+// before the store.
 // Layer: twin/sim. It does not look at the outcome's contents.
 #pragma once
 
@@ -11,8 +12,10 @@
 namespace ascend_deepep::sim {
 
 // From operation 1 on: before it, a page of zeros says the same as a closed operation 0.
-inline std::string closing_fault(const ControlPage& page, uint32_t rank) {
+// `busy_core`: a core whose pipes still have work; -1: none.
+inline std::string closing_fault(const ControlPage& page, uint32_t rank, int32_t busy_core) {
     const std::string who = "rank " + std::to_string(rank) + " closes operation " + std::to_string(page.state.sequence);
+    if (busy_core >= 0) return who + " while the pipes of core " + std::to_string(busy_core) + " have work";
     if (page.outcome.sequence != page.state.sequence) {
         return who + ", and its outcome is that of " + std::to_string(page.outcome.sequence);
     }
