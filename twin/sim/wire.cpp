@@ -11,7 +11,11 @@
 namespace ascend_deepep::sim {
 
 Wire::Wire(Shared& shared, Agents& agents, WindowArena& arena)
-    : shared_(shared), agents_(agents), arena_(arena), in_air_(arena.num_ranks(), 0) {}
+    : shared_(shared),
+      agents_(agents),
+      arena_(arena),
+      in_air_(arena.num_ranks(), 0),
+      told_at_(arena.num_ranks() * arena.num_ranks(), 0) {}
 
 bool Wire::pass_fault(const RemoteWrite& write, uint64_t* extra_ns) {
     FaultPlan& fault = shared_.fault;
@@ -100,6 +104,8 @@ void Wire::piece(const Event& event) {
     arena_.shadow(write.to).mark(offset, event.c);
     agents_.changes(write.to, offset, event.c);
     if (--flight.pieces_left != 0) return;
+    uint64_t& told = told_at_[write.from * arena_.num_ranks() + write.to];
+    if (told == 0 && arena_.region_of(write.offset, write.bytes) == WindowRegion::kAbort) told = shared_.now;
     --in_air_[write.from];
     free_.push_back(event.a);
     agents_.landed(write.from);

@@ -24,6 +24,8 @@ class Wire {
 
     // Writes of the rank that are not wholly visible.
     uint32_t in_air(uint32_t rank) const { return in_air_[rank]; }
+    // When the abort message of `from` became visible to `to`, the first time; 0: it has not.
+    uint64_t told_at(uint32_t from, uint32_t to) const { return told_at_[from * arena_.num_ranks() + to]; }
     uint64_t num_writes() const { return num_writes_; }
 
   private:
@@ -43,6 +45,7 @@ class Wire {
     std::vector<Flight> flights_;
     std::vector<uint32_t> free_;
     std::vector<uint32_t> in_air_;
+    std::vector<uint64_t> told_at_;
     uint64_t num_writes_ = 0;
     uint64_t counted_ = 0;  // events that the fault counts
 };

@@ -38,6 +38,7 @@ class World {
     const Shared& shared() const { return shared_; }
     const FaultPlan& fault() const { return shared_.fault; }
     uint32_t num_ranks() const { return config_.limits.num_ranks; }
+    uint64_t told_at(uint32_t from, uint32_t to) const { return wire_.told_at(from, to); }
     uint64_t num_writes() const { return wire_.num_writes(); }
     const WindowArena& arena() const { return arena_; }
     bool has_died(uint32_t rank) const { return dead_ == rank; }

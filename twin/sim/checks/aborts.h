@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checker "aborts": a rank whose operation failed has told every peer: its record stands in its abort cell of their
-// windows, under the tag of the operation (P13). Asked when the launch has returned, by when all has landed (A2).
-// Layer: twin/sim. It does not say how soon a peer looks: that shows in the peers' own outcomes.
+// windows, under the tag of the operation (P13). Asked when the launch has returned, by when all has landed (A2). And a
+// rank that has been told does not wait for its own time-out. Layer: twin/sim.
 #pragma once
 
 #include <cstring>
@@ -24,6 +24,13 @@ inline std::string abort_fault(const WindowArena& arena, uint32_t from, uint32_t
     if (is_told) return "";
     return "rank " + std::to_string(from) + " failed in operation " + std::to_string(page.record.sequence) +
            ", and its abort cell at rank " + std::to_string(to) + " does not hold its record";
+}
+
+// `to` failed by its own time-out, `failed_ns` into a world in which `from` had told it at `told_ns`.
+inline std::string unheard_fault(uint32_t from, uint32_t to, uint64_t told_ns, uint64_t failed_ns, uint64_t patience) {
+    if (told_ns + patience >= failed_ns) return "";
+    return "rank " + std::to_string(to) + " waited for its time-out, " + std::to_string(failed_ns - told_ns) +
+           " ns after rank " + std::to_string(from) + " had told it of its failure";
 }
 
 }  // namespace ascend_deepep::sim

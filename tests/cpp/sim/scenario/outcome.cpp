@@ -151,6 +151,21 @@ std::string untold_fault(const sim::World& world, uint32_t rank) {
     return "";
 }
 
+std::string unheard_fault(const sim::World& world, uint32_t rank, uint64_t start_ns) {
+    const ErrorRecord& record = world.arena().page(rank).record;
+    // A core that stood still between its look at the abort cells and its look at the clock is excused.
+    const bool has_stalled = world.fault().kind == sim::SimFault::kCoreStalls && world.fault().rank == rank;
+    if (record.code != Code::kTimeout || has_stalled) return "";
+    for (uint32_t peer = 0; peer < world.num_ranks(); ++peer) {
+        const uint64_t told_ns = world.told_at(peer, rank);
+        if (told_ns == 0) continue;
+        std::string text = sim::unheard_fault(peer, rank, std::max(told_ns, start_ns), start_ns + record.elapsed_cycles,
+                                              world.shared().timeout_ns / 4);
+        if (!text.empty()) return text;
+    }
+    return "";
+}
+
 std::string dispatch_fault(const Scenario& scenario, uint32_t rank, const std::vector<Batch>& batches,
                            const DispatchResult& got) {
     const ExpectedRows want =

@@ -19,6 +19,8 @@ std::string record_fault(const sim::World& world, uint32_t rank, uint64_t sequen
                          const ErrorRecord& record);
 // Of checker "aborts": peers that were not told. The link that a fault cuts is excused.
 std::string untold_fault(const sim::World& world, uint32_t rank);
+// Of the same checker: the rank had been told and did not look. `start_ns`: when its call began.
+std::string unheard_fault(const sim::World& world, uint32_t rank, uint64_t start_ns);
 std::string dispatch_fault(const Scenario& scenario, uint32_t rank, const std::vector<Batch>& batches,
                            const DispatchResult& got);
 std::string combine_fault(uint32_t rank, const Batch& batch, const CombineResult& got);

@@ -63,6 +63,7 @@ class Host {
         for (const Operation& operation : scenario_.operations) {
             world_.host_sleeps(random_.below(world_.shared().schedule.host_ns));
             const uint64_t sequence = rank_.page().state.sequence;
+            const uint64_t start_ns = world_.shared().now;
             const OperationOutcome outcome = perform(operation);
             world_.note(sim::TraceKind::kOperation, rank_.rank(), static_cast<uint32_t>(outcome.code));
             report("outcome", outcome_fault(scenario_, world_, rank_.rank(), operation, outcome));
@@ -74,6 +75,7 @@ class Host {
             ++result_->failures;
             report("error record", record_fault(world_, rank_.rank(), sequence, outcome, rank_.page().record));
             report("aborts", untold_fault(world_, rank_.rank()));
+            report("aborts", unheard_fault(world_, rank_.rank(), start_ns));
             if (random_.one_in(2)) call_broken(outcome.code);
             return;
         }
