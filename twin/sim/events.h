@@ -13,7 +13,7 @@ enum class EventKind : uint32_t {
     kFetch,     // a = peer: the next WQE of the queue is read
     kExecute,   // a = WQE record
     kComplete,  // a = WQE record
-    kWake,      // a = agent, which has slept or stalled
+    kWake,      // a = actor, which has slept or stalled
     kLook,      // the rank looks whether its peers live
 };
 

@@ -39,10 +39,10 @@ uint64_t memory_bytes(const RankConfig& config) {
 
 }  // namespace
 
-SimRank::SimRank(const RankConfig& config, Shared& shared, Agents& agents, WindowArena& arena, Wire& wire)
+SimRank::SimRank(const RankConfig& config, Shared& shared, Actors& actors, WindowArena& arena, Wire& wire)
     : config_(config),
       shared_(shared),
-      agents_(agents),
+      actors_(actors),
       arena_(arena),
       wire_(wire),
       memory_(memory_bytes(config)),
@@ -63,23 +63,23 @@ void SimRank::launch(const char* name, void (*kernel)(uint8_t*), void* tiling, s
     config.num_cores = config_.num_cores;
     config.kernel_name = name;
     ranges_ = std::move(ranges);
-    twin::launch_under(agents_, config, kernel, static_cast<uint8_t*>(tiling), *this);
+    twin::launch_under(actors_, config, kernel, static_cast<uint8_t*>(tiling), *this);
     ranges_.clear();
 }
 
 void SimRank::complete(uint32_t record) {
-    agents_.changes(config_.rank, kMemoryLine + urma_.complete(record), kCqeBytes);
+    actors_.changes(config_.rank, kMemoryLine + urma_.complete(record), kCqeBytes);
 }
 
 // As the twin's fabric does: a peer that had finished the operation in progress, or had told why it broke, owes
 // nothing.
 void SimRank::look(uint32_t gone) {
-    if (!agents_.is_launched(config_.rank)) return;
+    if (!actors_.is_launched(config_.rank)) return;
     const OperationState& theirs = arena_.page(gone).state;
     if (theirs.sequence > page().state.sequence || theirs.is_broken != 0) return;
     if (page().abort_word.word != 0) return;
     page().abort_word.word = (uint64_t{static_cast<uint32_t>(Code::kPeerLost)} << 32) | (gone + 1);
-    agents_.changes(config_.rank, __builtin_offsetof(ControlPage, abort_word), sizeof(uint64_t));
+    actors_.changes(config_.rank, __builtin_offsetof(ControlPage, abort_word), sizeof(uint64_t));
 }
 
 bool SimRank::find(const void* p, size_t bytes, Place* place) {
@@ -130,29 +130,29 @@ void SimRank::access(const void* p, size_t bytes, bool write) {
     Place place;
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
     const bool is_scalar = twin::current_simt_pointer == nullptr;
-    if (is_scalar) agents_.choice();
+    if (is_scalar) actors_.choice();
     // Which of two loads in one expression comes first is the compiler's choice: that one took place is what counts.
-    shared_.trace.mix(TraceKind::kAccess, agents_.current_id(), write ? place.offset + 1 : 0);
+    shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), write ? place.offset + 1 : 0);
     if (!write) {
         took(place, bytes);
-        if (is_scalar && !place.is_tensor) agents_.has_read(place.line, bytes);
+        if (is_scalar && !place.is_tensor) actors_.has_read(place.line, bytes);
     } else if (!place.is_tensor) {
         if (place.line == kSequenceLine)
-            shared_.findings.report("closing", closing_fault(page(), config_.rank, agents_.busy_core()));
+            shared_.findings.report("closing", closing_fault(page(), config_.rank, actors_.busy_core()));
         place.shadow->mark(place.offset, bytes);
-        agents_.changes(config_.rank, place.line, bytes);
+        actors_.changes(config_.rank, place.line, bytes);
     }
 }
 
 void SimRank::copied(const void* p, size_t bytes, bool write) {
     Place place;
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
-    shared_.trace.mix(TraceKind::kAccess, agents_.current_id(), place.offset * 2 + (write ? 1 : 0));
+    shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), place.offset * 2 + (write ? 1 : 0));
     if (!write) {
         took(place, bytes);
     } else if (!place.is_tensor) {
         place.shadow->mark(place.offset, bytes);
-        agents_.changes(config_.rank, place.line, bytes);
+        actors_.changes(config_.rank, place.line, bytes);
     }
 }
 
@@ -165,11 +165,11 @@ void SimRank::window_write(void* dst, const void* src, size_t bytes) {
     }
     Place place;
     if (!find(dst, bytes, &place)) refuse(dst, bytes, true);
-    shared_.trace.mix(TraceKind::kAccess, agents_.current_id(), offset * 2 + 1);
+    shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), offset * 2 + 1);
     wire_.check_overtaking({owner, owner, offset, bytes});
     std::memcpy(dst, src, bytes);
     place.shadow->mark(offset, bytes);
-    agents_.changes(config_.rank, offset, bytes);
+    actors_.changes(config_.rank, offset, bytes);
 }
 
 // While a copy runs, pieces of other ranks' writes may become visible.
@@ -188,8 +188,8 @@ void SimRank::window_read(void* dst, const void* src, size_t bytes) {
     Place place;
     if (!find(src, bytes, &place)) refuse(src, bytes, false);
     took(place, bytes);
-    if (bytes <= kWatchBytes) agents_.has_read(place.line, bytes);
-    shared_.trace.mix(TraceKind::kAccess, agents_.current_id(), place.offset * 2);
+    if (bytes <= kWatchBytes) actors_.has_read(place.line, bytes);
+    shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), place.offset * 2);
     auto* to = static_cast<uint8_t*>(dst);
     const auto* from = static_cast<const uint8_t*>(src);
     if (bytes <= kUnitBytes || !shared_.random.one_in(4)) {
@@ -214,12 +214,12 @@ void SimRank::window_read_pieces(const twin::Pieces& pieces) {
 
 bool SimRank::device_store(void* address, uint64_t value, unsigned bytes) {
     if (!urma_.store(address, value, bytes)) return false;
-    agents_.choice();
+    actors_.choice();
     return true;
 }
 
 int64_t SimRank::cycle() {
-    agents_.has_read_clock();
+    actors_.has_read_clock();
     return static_cast<int64_t>(kClockStart + shared_.now);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank of a world as its kernels see it (GmHooks): window, rings, workspace, registers, clock. Layer: twin/sim.
-// Every scalar access and every wait for a pipe is a place where another agent may go on. Local stores and copies take
+// Every scalar access and every wait for a pipe is a place where another actor may go on. Local stores and copies take
 // effect in their order and whole; what goes to peers goes by the wire.
 #pragma once
 
@@ -24,7 +24,7 @@ struct RankConfig {
 
 class SimRank final : public twin::GmHooks {
   public:
-    SimRank(const RankConfig& config, Shared& shared, Agents& agents, WindowArena& arena, Wire& wire);
+    SimRank(const RankConfig& config, Shared& shared, Actors& actors, WindowArena& arena, Wire& wire);
 
     // For the host of this rank, on its fiber: runs a kernel on all cores. `ranges`: the tensors of the call.
     void launch(const char* name, void (*kernel)(uint8_t*), void* tiling, std::vector<twin::GmRange> ranges);
@@ -49,7 +49,7 @@ class SimRank final : public twin::GmHooks {
     void check_access(const void* p, size_t bytes, bool write) override;
     void access(const void* p, size_t bytes, bool write) override;
     void copied(const void* p, size_t bytes, bool write) override;
-    void pipe_wait() override { agents_.choice(); }
+    void pipe_wait() override { actors_.choice(); }
     int64_t cycle() override;
 
   private:
@@ -68,7 +68,7 @@ class SimRank final : public twin::GmHooks {
 
     RankConfig config_;
     Shared& shared_;
-    Agents& agents_;
+    Actors& actors_;
     WindowArena& arena_;
     Wire& wire_;
     twin::Memory memory_;

@@ -8,7 +8,7 @@
 namespace ascend_deepep::sim {
 
 enum class TraceKind : uint32_t {
-    kRun = 1,    // an agent goes on
+    kRun = 1,    // an actor goes on
     kPipe,       // a core's pipe takes a step
     kAccess,     // scalar or SIMT access to GM
     kPut,        // a remote write leaves
@@ -27,8 +27,8 @@ enum class TraceKind : uint32_t {
 
 class TraceHash {
   public:
-    void mix(TraceKind kind, uint64_t agent, uint64_t value) {
-        state_ = (state_ ^ (value + (agent << 40) + (static_cast<uint64_t>(kind) << 56))) * 0x9E3779B97F4A7C15ULL;
+    void mix(TraceKind kind, uint64_t actor, uint64_t value) {
+        state_ = (state_ ^ (value + (actor << 40) + (static_cast<uint64_t>(kind) << 56))) * 0x9E3779B97F4A7C15ULL;
         state_ ^= state_ >> 29;
         ++events_;
     }

@@ -10,9 +10,9 @@
 
 namespace ascend_deepep::sim {
 
-Wire::Wire(Shared& shared, Agents& agents, WindowArena& arena)
+Wire::Wire(Shared& shared, Actors& actors, WindowArena& arena)
     : shared_(shared),
-      agents_(agents),
+      actors_(actors),
       arena_(arena),
       in_air_(arena.num_ranks(), 0),
       told_at_(arena.num_ranks() * arena.num_ranks(), 0) {}
@@ -102,13 +102,13 @@ void Wire::piece(const Event& event) {
     shared_.trace.mix(TraceKind::kPiece, write.to, offset);
     std::memcpy(arena_.window(write.to) + offset, flight.data.data() + event.b, event.c);
     arena_.shadow(write.to).mark(offset, event.c);
-    agents_.changes(write.to, offset, event.c);
+    actors_.changes(write.to, offset, event.c);
     if (--flight.pieces_left != 0) return;
     uint64_t& told = told_at_[write.from * arena_.num_ranks() + write.to];
     if (told == 0 && arena_.region_of(write.offset, write.bytes) == WindowRegion::kAbort) told = shared_.now;
     --in_air_[write.from];
     free_.push_back(event.a);
-    agents_.landed(write.from);
+    actors_.landed(write.from);
 }
 
 }  // namespace ascend_deepep::sim

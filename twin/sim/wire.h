@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "twin/sim/agents.h"
+#include "twin/sim/actors.h"
 #include "twin/sim/arena.h"
 #include "twin/sim/checks/blocks.h"
 
@@ -14,7 +14,7 @@ namespace ascend_deepep::sim {
 
 class Wire {
   public:
-    Wire(Shared& shared, Agents& agents, WindowArena& arena);
+    Wire(Shared& shared, Actors& actors, WindowArena& arena);
 
     // The bytes at `source` are taken now.
     void put(const RemoteWrite& write, const uint8_t* source);
@@ -40,7 +40,7 @@ class Wire {
     bool pass_fault(const RemoteWrite& write, uint64_t* extra_ns);
 
     Shared& shared_;
-    Agents& agents_;
+    Actors& actors_;
     WindowArena& arena_;
     std::vector<Flight> flights_;
     std::vector<uint32_t> free_;

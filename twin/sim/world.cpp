@@ -29,8 +29,8 @@ World::World(const WorldConfig& config)
       shared_(make_shared(config)),
       arena_(config.limits.num_ranks, window_layout(config.limits),
              kStaleCommunicator | static_cast<uint32_t>(config.tag_base + shared_.random.below(2)), shared_.random),
-      agents_(shared_, config.limits.num_ranks, config.num_cores, [this](uint32_t rank) { return has_landed(rank); }),
-      wire_(shared_, agents_, arena_),
+      actors_(shared_, config.limits.num_ranks, config.num_cores, [this](uint32_t rank) { return has_landed(rank); }),
+      wire_(shared_, actors_, arena_),
       looks_(config.limits.num_ranks, 0) {
     RankConfig rank{};
     rank.limits = config.limits;
@@ -40,7 +40,7 @@ World::World(const WorldConfig& config)
     for (uint32_t i = 0; i < config.limits.num_ranks; ++i)
         rank.nonces.push_back(shared_.random.next());
     for (rank.rank = 0; rank.rank < config.limits.num_ranks; ++rank.rank)
-        ranks_.push_back(std::make_unique<SimRank>(rank, shared_, agents_, arena_, wire_));
+        ranks_.push_back(std::make_unique<SimRank>(rank, shared_, actors_, arena_, wire_));
 }
 
 void World::host(uint32_t rank, std::function<void(SimRank&)> body) {
@@ -50,7 +50,7 @@ void World::host(uint32_t rank, std::function<void(SimRank&)> body) {
         start_ns += fault.ns;
         fault.has_struck = true;
     }
-    agents_.start_host(rank, [this, rank, body = std::move(body)] { body(*ranks_[rank]); }, start_ns);
+    actors_.start_host(rank, [this, rank, body = std::move(body)] { body(*ranks_[rank]); }, start_ns);
 }
 
 bool World::has_landed(uint32_t rank) const {
@@ -73,17 +73,17 @@ void World::handle(const Event& event) {
             ranks_[event.rank]->complete(event.a);
             break;
         case EventKind::kWake:
-            agents_.wake(event.a);
+            actors_.wake(event.a);
             return;
         case EventKind::kLook:
             look(event.rank);
             return;
     }
-    agents_.landed(event.rank);
+    actors_.landed(event.rank);
 }
 
 void World::look(uint32_t rank) {
-    if (agents_.is_done(rank) || looks_[rank]++ == kMaxLooks) return;
+    if (actors_.is_done(rank) || looks_[rank]++ == kMaxLooks) return;
     ranks_[rank]->look(dead_);
     shared_.events.add(shared_.soon(shared_.timeout_ns / 8), EventKind::kLook, rank);
 }
@@ -92,11 +92,11 @@ void World::strike() {
     FaultPlan& fault = shared_.fault;
     if (fault.has_struck || shared_.steps < fault.at) return;
     if (fault.kind == SimFault::kCoreStalls) {
-        agents_.stall(fault.rank, fault.core, shared_.now + fault.ns);
+        actors_.stall(fault.rank, fault.core, shared_.now + fault.ns);
     } else if (fault.kind == SimFault::kRankDies) {
-        if (agents_.is_done(fault.rank)) return;
+        if (actors_.is_done(fault.rank)) return;
         dead_ = fault.rank;
-        agents_.kill(fault.rank);
+        actors_.kill(fault.rank);
         for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
             if (rank != dead_) shared_.events.add(shared_.soon(shared_.timeout_ns / 8), EventKind::kLook, rank);
         }
@@ -110,22 +110,22 @@ void World::strike() {
 // Nobody can go on now: time passes until something happens or a wait ends, whichever is first.
 void World::idle() {
     uint64_t deadline = 0;
-    const bool has_deadline = agents_.next_deadline(&deadline);
+    const bool has_deadline = actors_.next_deadline(&deadline);
     const bool has_event = !shared_.events.empty();
     if (has_event && (!has_deadline || shared_.events.next_due() <= deadline)) {
         shared_.now = shared_.events.next_due();
         return;
     }
-    if (agents_.look_again()) return;
+    if (actors_.look_again()) return;
     if (has_deadline) {
         shared_.now = deadline;
         shared_.trace.mix(TraceKind::kTime, 0, deadline);
-        agents_.wake_overdue();
+        actors_.wake_overdue();
         return;
     }
     shared_.findings.report("every wait ends", "nothing can move and no deadline is ahead at " +
                                                    std::to_string(shared_.now) + " ns" +
-                                                   stuck_cores(agents_, arena_, config_.num_cores));
+                                                   stuck_cores(actors_, arena_, config_.num_cores));
 }
 
 void World::step() {
@@ -133,15 +133,15 @@ void World::step() {
     strike();
     while (!shared_.events.empty() && shared_.events.next_due() <= shared_.now)
         handle(shared_.events.take());
-    if (!agents_.run_one()) idle();
+    if (!actors_.run_one()) idle();
 }
 
 void World::run() {
-    while (!agents_.all_done() && shared_.findings.empty()) {
+    while (!actors_.all_done() && shared_.findings.empty()) {
         step();
         if (shared_.steps == kMaxSteps) {
             shared_.findings.report("every wait ends", "still running after " + std::to_string(kMaxSteps) + " steps" +
-                                                           stuck_cores(agents_, arena_, config_.num_cores));
+                                                           stuck_cores(actors_, arena_, config_.num_cores));
         }
     }
     end_all();
@@ -150,9 +150,9 @@ void World::run() {
 // After a finding: hosts leave by an exception, cores stay where they stand.
 void World::end_all() {
     for (uint32_t rank = 0; rank < ranks_.size(); ++rank)
-        agents_.kill(rank);
-    while (!agents_.all_done())
-        agents_.run_one();
+        actors_.kill(rank);
+    while (!actors_.all_done())
+        actors_.run_one();
 }
 
 }  // namespace ascend_deepep::sim

@@ -31,8 +31,8 @@ class World {
     void run();
 
     // For hosts.
-    void host_sleeps(uint64_t ns) { agents_.host_sleeps(ns); }
-    void note(TraceKind kind, uint64_t agent, uint64_t value) { shared_.trace.mix(kind, agent, value); }
+    void host_sleeps(uint64_t ns) { actors_.host_sleeps(ns); }
+    void note(TraceKind kind, uint64_t actor, uint64_t value) { shared_.trace.mix(kind, actor, value); }
 
     Findings& findings() { return shared_.findings; }
     const Shared& shared() const { return shared_; }
@@ -55,7 +55,7 @@ class World {
     WorldConfig config_;
     Shared shared_;
     WindowArena arena_;
-    Agents agents_;
+    Actors actors_;
     Wire wire_;
     std::vector<std::unique_ptr<SimRank>> ranks_;
     std::vector<uint32_t> looks_;  // by rank: how often it has looked for dead peers

@@ -7,21 +7,21 @@
 #include <string>
 
 #include "contract/tag.h"
-#include "twin/sim/agents.h"
+#include "twin/sim/actors.h"
 #include "twin/sim/arena.h"
 
 namespace ascend_deepep::sim {
 
 // Where every core of the open operations stands.
-inline std::string stuck_cores(const Agents& agents, const WindowArena& arena, uint32_t num_cores) {
+inline std::string stuck_cores(const Actors& actors, const WindowArena& arena, uint32_t num_cores) {
     std::string text;
     for (uint32_t rank = 0; rank < arena.num_ranks(); ++rank) {
-        if (!agents.is_launched(rank)) continue;
+        if (!actors.is_launched(rank)) continue;
         const ControlPage& page = arena.page(rank);
         text += "; rank " + std::to_string(rank) + " operation " + std::to_string(page.state.sequence) + " stages";
         for (uint32_t core = 0; core < num_cores; ++core) {
             text += ' ';
-            text += agents.has_returned(rank, core) ? "-" : std::to_string(flag_value(page.cores[core].progress));
+            text += actors.has_returned(rank, core) ? "-" : std::to_string(flag_value(page.cores[core].progress));
         }
     }
     return text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that takes turns in a world: the cores of all ranks, their pipes, and one host a rank. Layer: twin/sim.
-// One OS thread; the next agent and how far it goes are drawn. A core that polls sleeps until a word it has read may
+// One OS thread; the next actor and how far it goes are drawn. A core that polls sleeps until a word it has read may
 // have changed; when nothing else can move, cores look again a few times, and then only the clock is left.
 #pragma once
 
@@ -37,11 +37,11 @@ class LineSet {
 // Ends a host whose rank is gone or whose world is over: thrown where it waits, caught by its fiber.
 struct HostEnds {};
 
-class Agents final : public twin::Scheduler {
+class Actors final : public twin::Scheduler {
   public:
     // `has_landed(rank)`: a launch of the rank may end.
-    Agents(Shared& shared, uint32_t num_ranks, uint32_t num_cores, std::function<bool(uint32_t)> has_landed);
-    ~Agents() override;
+    Actors(Shared& shared, uint32_t num_ranks, uint32_t num_cores, std::function<bool(uint32_t)> has_landed);
+    ~Actors() override;
 
     // Hosts. `body` runs on a fiber of its own from `start_ns` on; what it throws is a finding.
     void start_host(uint32_t rank, std::function<void()> body, uint64_t start_ns);
@@ -54,7 +54,7 @@ class Agents final : public twin::Scheduler {
     void leave(twin::Core& core) override;
     twin::Fiber& context() override { return context_; }
 
-    // From the machine of a core, on its fiber: a place where another agent may go on.
+    // From the machine of a core, on its fiber: a place where another actor may go on.
     void choice() {
         if (--run_left_ == 0) give_way();
     }
@@ -80,12 +80,12 @@ class Agents final : public twin::Scheduler {
     bool is_launched(uint32_t rank) const { return ranks_[rank].launch != nullptr; }
     bool is_done(uint32_t rank) const { return ranks_[rank].is_done; }
     bool has_returned(uint32_t rank, uint32_t core) const {
-        return agents_[first_core(rank) + core].state == State::kIdle;
+        return actors_[first_core(rank) + core].state == State::kIdle;
     }
 
   private:
     enum class State : uint8_t { kIdle, kRunnable, kAsleep, kBlocked };
-    struct Agent {
+    struct Actor {
         uint32_t id = 0;
         uint32_t rank = 0;
         State state = State::kIdle;
@@ -110,32 +110,32 @@ class Agents final : public twin::Scheduler {
         bool is_done = true;   // its host
         std::function<void()> body;
         twin::Fiber host;
-        Agents* owner = nullptr;
+        Actors* owner = nullptr;
     };
 
     uint32_t host_id(uint32_t rank) const { return rank * (num_cores_ + 1); }
     uint32_t first_core(uint32_t rank) const { return host_id(rank) + 1; }
-    uint64_t deadline_of(const Agent& agent) const { return agent.entry_ns + shared_.timeout_ns + 1; }
-    bool has_deadline(const Agent& agent) const;
-    void insert(Agent& agent, int slot);
-    void remove(Agent& agent, int slot);
-    void make_runnable(Agent& agent);
-    void take_out(Agent& agent, State state);
+    uint64_t deadline_of(const Actor& actor) const { return actor.entry_ns + shared_.timeout_ns + 1; }
+    bool has_deadline(const Actor& actor) const;
+    void insert(Actor& actor, int slot);
+    void remove(Actor& actor, int slot);
+    void make_runnable(Actor& actor);
+    void take_out(Actor& actor, State state);
     void retire_cores(Rank& rank, uint32_t number);
     uint32_t pick();
-    void resume(Agent& agent, bool is_pipe);
+    void resume(Actor& actor, bool is_pipe);
     void give_way();
-    void run_pipe(Agent& agent);
+    void run_pipe(Actor& actor);
     static void host_main(void* rank);
 
     Shared& shared_;
     uint32_t num_cores_;
     std::function<bool(uint32_t)> has_landed_;
-    std::vector<Agent> agents_;
+    std::vector<Actor> actors_;
     std::vector<Rank> ranks_;
-    std::vector<uint32_t> runnable_;  // agent * 2 + slot
+    std::vector<uint32_t> runnable_;  // actor * 2 + slot
     twin::Fiber context_;
-    Agent* current_ = nullptr;
+    Actor* current_ = nullptr;
     uint64_t run_left_ = 0;
     bool wants_pipe_ = false;
     uint32_t hosts_left_ = 0;
