@@ -52,10 +52,16 @@ void zero_device(const Acl& acl, void* memory, uint64_t bytes) {
     require_acl(acl, acl.memset(memory, bytes, 0, bytes), "aclrtMemset");
 }
 
-void enter_device(const Acl& acl, int32_t device) {
-    int32_t current = -1;
-    if (acl.get_device(&current) == kAclSuccess && current == device) return;
+DeviceScope::DeviceScope(const Acl& acl, int32_t device) : acl_(acl) {
+    int32_t current = kNone;
+    if (acl.get_device(&current) != kAclSuccess) current = kNone;
+    if (current == device) return;
     require_acl(acl, acl.set_device(device), "aclrtSetDevice");
+    previous_ = current;
+}
+
+DeviceScope::~DeviceScope() {
+    if (previous_ != kNone) acl_.set_device(previous_);  // the caller was on it, and a destructor tells nobody
 }
 
 }  // namespace ascend_deepep::npu

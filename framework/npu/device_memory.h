@@ -37,8 +37,20 @@ class Allocation {
 void copy_to_device(const Acl& acl, void* to, const void* from, uint64_t bytes);
 void zero_device(const Acl& acl, void* memory, uint64_t bytes);
 
-// Makes `device` the calling thread's, when it is not: a thread that nobody prepared has none.
-void enter_device(const Acl& acl, int32_t device);
+// Makes `device` the calling thread's while it lives. A caller that is on another one is put back there: torch_npu
+// remembers which it has selected. A thread that had none keeps this one.
+class DeviceScope {
+  public:
+    DeviceScope(const Acl& acl, int32_t device);
+    ~DeviceScope();
+    DeviceScope(const DeviceScope&) = delete;
+    DeviceScope& operator=(const DeviceScope&) = delete;
+
+  private:
+    const Acl& acl_;
+    int32_t previous_ = kNone;
+    static constexpr int32_t kNone = -1;
+};
 
 }  // namespace ascend_deepep::npu
 

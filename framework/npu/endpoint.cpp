@@ -53,6 +53,12 @@ std::shared_ptr<Endpoint> Endpoint::current() {
     return current.pid == ::getpid() ? current.endpoint : nullptr;
 }
 
+pid_t Endpoint::inherited_from() {
+    Current& current = current_endpoint();
+    const std::lock_guard<std::mutex> lock(current.mutex);
+    return current.endpoint != nullptr && current.pid != ::getpid() ? current.pid : 0;
+}
+
 std::shared_ptr<Endpoint> Endpoint::start(const Acl& acl, const Shmem& shmem, const EndpointConfig& config) {
     std::shared_ptr<Endpoint> made(new Endpoint(acl, shmem, config));
     made->start_shmem();

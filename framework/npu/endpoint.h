@@ -7,6 +7,8 @@
 #ifndef ASCEND_DEEPEP_FRAMEWORK_NPU_ENDPOINT_H
 #define ASCEND_DEEPEP_FRAMEWORK_NPU_ENDPOINT_H
 
+#include <sys/types.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +26,7 @@ struct EndpointConfig {
     uint32_t num_ranks;
     uint64_t heap_bytes;
     uint32_t timeout_ms;
+    int32_t device;
     ShmemUniqueId unique_id;
 };
 
@@ -49,6 +52,8 @@ class Endpoint {
   public:
     // That of this process, null when there is none. An inherited one (fork) is none.
     static std::shared_ptr<Endpoint> current();
+    // The process whose endpoint this one has inherited over fork; 0: none.
+    static pid_t inherited_from();
     // Collective. Starts aclshmem, takes its whole heap, reads the queues. Becomes current().
     static std::shared_ptr<Endpoint> start(const Acl& acl, const Shmem& shmem, const EndpointConfig& config);
     // Collective: all ranks give up one that has no communicator yet. Ranks that never started theirs make the others

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <exception>
 
 #include "framework/runtime/status_payload.h"
 #include "op_host/messages.h"
@@ -33,16 +34,48 @@ LaunchQueue::~LaunchQueue() {
     endpoint_->release(config_.window_offset);
 }
 
+// Of one call in a task queue, which may also throw it away: behind an error torch_npu's runs nothing any more.
+class LaunchQueue::Ticket {
+  public:
+    Ticket(std::shared_ptr<LaunchQueue> queue, OperationKind kind) : queue_(std::move(queue)), kind_(kind) {}
+    ~Ticket() {
+        if (!is_used_) queue_->dropped(kind_);
+    }
+    Ticket(const Ticket&) = delete;
+    Ticket& operator=(const Ticket&) = delete;
+
+    int run(void* stream, bool is_capturing, const Operation& operation) {
+        is_used_ = true;
+        return queue_->run(stream, is_capturing, operation);
+    }
+
+  private:
+    std::shared_ptr<LaunchQueue> queue_;
+    OperationKind kind_;
+    bool is_used_ = false;
+};
+
 void LaunchQueue::submit(const CallStream& stream, const Operation& operation) {
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         ++num_submitted_;
         if (!stream.is_capturing) streams_.insert(stream.stream);
     }
-    stream.enqueue(op_host::kind_name(operation.kind),
-                   [self = shared_from_this(), at = stream.stream, is_capturing = stream.is_capturing, operation] {
-                       return self->run(at, is_capturing, operation);
-                   });
+    stream.enqueue(
+        op_host::kind_name(operation.kind),
+        [ticket = std::make_shared<Ticket>(shared_from_this(), operation.kind), at = stream.stream,
+         is_capturing = stream.is_capturing, operation] { return ticket->run(at, is_capturing, operation); });
+}
+
+void LaunchQueue::dropped(OperationKind kind) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++num_passed_on_;
+    passed_on_.notify_all();
+    if (is_stopped_) return;
+    fail_locked(setup_failure(config_.rank, "rank " + std::to_string(config_.rank) +
+                                                ": the stream's task queue dropped " + op_host::kind_name(kind) +
+                                                " without running it, as it does behind an error of an earlier "
+                                                "operation: look for that one, and make a new communicator"));
 }
 
 // On the caller's thread or on that of a task queue.
@@ -53,15 +86,16 @@ int LaunchQueue::run(void* stream, bool is_capturing, const Operation& operation
     passed_on_.notify_all();
     if (is_stopped_ || !failure_.ok()) return kAclSuccess;
     try {
-        enter_device(acl_, config_.device);
+        const DeviceScope on_device(acl_, config_.device);
         const RelaxedCapture relaxed(acl_, is_capturing);
         collect_locked();
         launch(stream, graph_of(stream, is_capturing), operation);
         return kAclSuccess;
-    } catch (const DeviceError& error) {
+    } catch (const std::exception& error) {  // of any kind: on a task queue's thread nobody would catch it
         fail_locked(setup_failure(config_.rank, std::string(op_host::kind_name(operation.kind)) + " on rank " +
                                                     std::to_string(config_.rank) + ": " + error.what()));
-        return error.code;
+        const auto* of_device = dynamic_cast<const DeviceError*>(&error);
+        return of_device == nullptr ? DeviceError::kNoDeviceCode : of_device->code;
     }
 }
 
@@ -89,6 +123,7 @@ void LaunchQueue::launch(void* stream, void* graph, const Operation& operation) 
         acl_.memcpy_async(slot.device_tiling, kTilingBytes, slot.host_tiling, kTilingBytes, kHostToDevice, stream),
         "aclrtMemcpyAsync of tiling data");
     const bool is_dispatch = operation.kind == OperationKind::kDispatch;
+    has_lost_launch_ = true;  // until its event is recorded
     (is_dispatch ? config_.kernels.dispatch_v2 : config_.kernels.combine_v2)(
         config_.num_cores, config_.kernels.ub_bytes, stream, slot.device_tiling);
     require_acl(acl_, acl_.memcpy_async(slot.letter, kLetterBytes, page_, kLetterBytes, kDeviceToHost, stream),
@@ -96,6 +131,7 @@ void LaunchQueue::launch(void* stream, void* graph, const Operation& operation) 
     require_acl(acl_, acl_.record_event(slot.event, stream), "aclrtRecordEvent");
     endpoint_->launched(stream, slot.event, graph);
     slots_.started(slot, graph != nullptr);
+    has_lost_launch_ = false;
 }
 
 void LaunchQueue::read(TilingSlot& slot, const Letter& letter) {
@@ -122,7 +158,7 @@ void LaunchQueue::collect_locked() {
 void LaunchQueue::collect(bool is_capturing) {
     const std::lock_guard<std::mutex> lock(mutex_);
     try {
-        enter_device(acl_, config_.device);
+        const DeviceScope on_device(acl_, config_.device);
         const RelaxedCapture relaxed(acl_, is_capturing);
         collect_locked();
     } catch (const DeviceError& error) {
@@ -151,16 +187,17 @@ std::optional<LateRefusals::Notice> LaunchQueue::take_notice() {
 
 bool LaunchQueue::drain(void* current_stream, bool (*interrupted)()) {
     std::set<void*> streams;
+    uint64_t target = 0;
     {
         std::unique_lock<std::mutex> lock(mutex_);
-        const uint64_t target = num_submitted_;
+        target = num_submitted_;
         while (
             !passed_on_.wait_for(lock, std::chrono::milliseconds(kSliceMs), [&] { return num_passed_on_ >= target; })) {
             if (interrupted()) return false;
         }
         streams = streams_;
     }
-    enter_device(acl_, config_.device);
+    const DeviceScope on_device(acl_, config_.device);
     streams.insert(current_stream);
     for (void* stream : streams) {
         int code = acl_.synchronize_stream(stream, kSliceMs);
@@ -171,7 +208,8 @@ bool LaunchQueue::drain(void* current_stream, bool (*interrupted)()) {
         require_acl(acl_, code, "aclrtSynchronizeStreamWithTimeout");
     }
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (num_passed_on_ == num_submitted_) streams_.clear();
+    // Only those that nothing was put on since; another thread may have begun to use more.
+    if (num_submitted_ == target) streams_.clear();
     return true;
 }
 
@@ -188,6 +226,11 @@ void LaunchQueue::stop() {
 bool LaunchQueue::is_running() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return slots_.num_running() != 0;
+}
+
+bool LaunchQueue::has_lost_launch() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return has_lost_launch_;
 }
 
 bool LaunchQueue::has_recorded() const {

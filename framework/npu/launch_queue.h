@@ -78,12 +78,18 @@ class LaunchQueue : public std::enable_shared_from_this<LaunchQueue> {
     // No launch starts any more.
     void stop();
     bool is_running() const;
+    // An error came between a launch and its event: nothing can tell when that kernel has ended.
+    bool has_lost_launch() const;
     bool has_recorded() const;
     // Holds itself for as long as the process lives: kernels may still use its memory.
     void keep();
 
   private:
+    class Ticket;
+
     int run(void* stream, bool is_capturing, const Operation& operation);
+    // The task queue has let go of a call without running it.
+    void dropped(OperationKind kind);
     void launch(void* stream, void* graph, const Operation& operation);
     void* graph_of(void* stream, bool is_capturing) const;
     void collect_locked();
@@ -105,6 +111,7 @@ class LaunchQueue : public std::enable_shared_from_this<LaunchQueue> {
     uint64_t num_submitted_ = 0;
     uint64_t num_passed_on_ = 0;
     bool is_stopped_ = false;
+    bool has_lost_launch_ = false;  // a kernel may be on the device that no event tells of
 };
 
 }  // namespace ascend_deepep::npu

@@ -32,6 +32,7 @@ NpuCommunicator::NpuCommunicator(const CommunicatorOptions& options, std::unique
                                  const Acl& acl, StreamSource stream, std::shared_ptr<LaunchQueue> queue)
     : options_(options),
       pid_(::getpid()),
+      acl_(acl),
       device_(queue->config().device),
       stream_(std::move(stream)),
       name_(std::move(name)),
@@ -78,7 +79,7 @@ op_host::Status NpuCommunicator::usable() const {
 // that only passes on what this rank has raised for is raised by this call too, which is made nevertheless.
 op_host::Status NpuCommunicator::begin_call(OperationKind kind) {
     const std::shared_ptr<Parts> held = ::getpid() == pid_ ? parts() : nullptr;
-    if (held != nullptr) held->queue->collect(stream_().is_capturing);
+    if (held != nullptr) held->queue->collect(stream_(device_).is_capturing);
     const op_host::Status status = usable();
     if (!status.ok() || held == nullptr) return stamp(status, kind);
     const std::optional<LateRefusals::Notice> notice = held->queue->take_notice();
@@ -120,7 +121,7 @@ op_host::Status NpuCommunicator::submit(OperationKind kind, const Operation& ope
     if (!status.ok()) return stamp(status, kind);
     const std::shared_ptr<Parts> held = parts();
     if (held == nullptr) return stamp(usable(), kind);
-    held->queue->submit(stream_(), operation);
+    held->queue->submit(stream_(device_), operation);
     const std::lock_guard<std::mutex> lock(mutex_);
     ++num_operations_;
     if (!operation.is_refused) std::swap(status, owed_);
@@ -168,7 +169,7 @@ op_host::Status NpuCommunicator::refuse(OperationKind kind, const op_host::Statu
 
 // Reads the control page past whatever runs.
 op_host::Status NpuCommunicator::look(const Parts& parts) const {
-    const bool is_capturing = stream_().is_capturing;
+    const bool is_capturing = stream_(device_).is_capturing;
     parts.queue->collect(is_capturing);
     const op_host::Status known = parts.queue->failure();
     if (!known.ok()) return known;
@@ -192,11 +193,18 @@ op_host::Status NpuCommunicator::health() const {
     return held == nullptr ? op_host::Status{} : look(*held);
 }
 
+op_host::Status NpuCommunicator::failure() const {
+    const std::shared_ptr<Parts> held = ::getpid() == pid_ ? parts() : nullptr;
+    if (held == nullptr) return {};
+    held->queue->collect(stream_(device_).is_capturing);
+    return held->queue->failure();
+}
+
 op_host::Status NpuCommunicator::synchronize() {
     const op_host::Status status = usable();
     if (!status.ok()) return status;
     const std::shared_ptr<Parts> held = parts();
-    const CallStream stream = stream_();
+    const CallStream stream = stream_(device_);
     if (held == nullptr || stream.is_capturing) {
         return own_refusal(
             options_.rank, Code::kNotEqual, Field::kGroupEp, 1, 0,
@@ -214,7 +222,7 @@ op_host::Status NpuCommunicator::synchronize() {
 std::vector<std::string> NpuCommunicator::progress() const {
     std::vector<std::string> stages;
     const std::shared_ptr<Parts> held = ::getpid() == pid_ ? parts() : nullptr;
-    if (held == nullptr || stream_().is_capturing) return stages;
+    if (held == nullptr || stream_(device_).is_capturing) return stages;
     try {
         const std::vector<uint8_t> bytes = held->reader->read(sizeof(ControlPage), kLookMs);
         const auto* page = reinterpret_cast<const ControlPage*>(bytes.data());
@@ -240,11 +248,12 @@ Counters NpuCommunicator::counters() const {
 bool NpuCommunicator::end_running(Parts& parts) {
     LaunchQueue& queue = *parts.queue;
     queue.stop();
-    queue.collect(false);
+    queue.collect(true);  // another thread may be recording, or this one with another communicator
     const bool has_recorded = queue.has_recorded();
-    if (!queue.is_running() && !has_recorded) return true;
+    const bool has_lost = queue.has_lost_launch();
+    if (!queue.is_running() && !has_recorded && !has_lost) return true;
     try {
-        if (queue.is_running()) {
+        if (queue.is_running() || has_lost) {
             const uint64_t word = (uint64_t{static_cast<uint32_t>(Code::kPeerAborted)} << 32) | (options_.rank + 1);
             parts.reader->write(offsetof(ControlPage, abort_word), word, kCloseMs);
         }
@@ -256,9 +265,9 @@ bool NpuCommunicator::end_running(Parts& parts) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kEndMs);
     while (queue.is_running() && std::chrono::steady_clock::now() < deadline) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        queue.collect(false);
+        queue.collect(true);
     }
-    return !queue.is_running() && !has_recorded;
+    return !queue.is_running() && !has_recorded && !has_lost;
 }
 
 void NpuCommunicator::close() {
@@ -275,7 +284,14 @@ void NpuCommunicator::close() {
         new std::shared_ptr<Parts>(std::move(held));
         return;
     }
-    if (!end_running(*held)) held->queue->keep();
+    try {
+        // Streams and events are destroyed and memory is freed, which a recording in progress stands only so.
+        const RelaxedCapture relaxed(acl_, true);
+        if (!end_running(*held)) held->queue->keep();
+        held.reset();
+    } catch (const DeviceError&) {
+        held->queue->keep();  // a runtime that is gone, at the end of a process: what was its own stays as it is
+    }
 }
 
 op_host::Status NpuCommunicator::set_fault(const std::string& name, uint64_t, uint64_t) {

@@ -46,6 +46,7 @@ class NpuCommunicator final : public Communicator {
     op_host::Status combine(const op_host::CombineCall& call, const CombineBuffers& buffers) override;
     op_host::Status refuse(OperationKind kind, const op_host::Status& reason) override;
     op_host::Status health() const override;
+    op_host::Status failure() const override;
     op_host::Status synchronize() override;
     void close() override;
     bool closed() const override { return is_closed_.load(); }
@@ -79,6 +80,7 @@ class NpuCommunicator final : public Communicator {
 
     CommunicatorOptions options_;
     const pid_t pid_;
+    const Acl& acl_;
     const int32_t device_;
     StreamSource stream_;
     std::atomic<bool> is_closed_{false};

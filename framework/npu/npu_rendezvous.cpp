@@ -2,6 +2,8 @@
 //
 // Making a communicator of devices: one exchange to agree, the endpoint and the window, one to know that all have them.
 // Layer: framework, devices.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -55,6 +57,11 @@ void describe_endpoint(Draft* draft) {
     const CommunicatorOptions& options = draft->options;
     DeviceHandshake& device = draft->handshake.device;
     device.heap_bytes = options.heap_bytes;
+    const pid_t parent = Endpoint::inherited_from();
+    refuse_unless(parent == 0, options.rank, Code::kNotEqual, ::getpid(), parent,
+                  "this process was forked from process " + std::to_string(parent) +
+                      " after that one made a communicator: a device cannot be used on both sides of a fork, start "
+                      "processes with spawn, or fork before the first communicator");
     draft->endpoint = Endpoint::current();
     if (draft->endpoint == nullptr) {
         refuse_unless(options.heap_bytes >= options.window_bytes && options.heap_bytes < kShmemMaxHeap, options.rank,
@@ -69,6 +76,10 @@ void describe_endpoint(Draft* draft) {
         return;
     }
     const EndpointConfig& config = draft->endpoint->config();
+    refuse_unless(draft->device == config.device, options.rank, Code::kNotEqual, draft->device, config.device,
+                  "the current device is " + std::to_string(draft->device) +
+                      " and the endpoint of this process is on device " + std::to_string(config.device) +
+                      ": select that one, or make this communicator in a process of its own");
     const HeapRanges ranges = draft->endpoint->ranges();
     device.endpoint_id = config.id;
     device.endpoint_rank = config.rank;
@@ -150,6 +161,7 @@ void start_endpoint(const std::vector<Handshake>& all, Draft* draft) {
     config.num_ranks = draft->options.limits.num_ranks;
     config.heap_bytes = all[0].device.heap_bytes;
     config.timeout_ms = draft->options.timeout_ms;
+    config.device = draft->device;
     std::memcpy(&config.unique_id, all[0].device.unique_id, sizeof(config.unique_id));
     draft->endpoint = Endpoint::start(*draft->acl, *draft->shmem, config);
     draft->has_started_endpoint = true;

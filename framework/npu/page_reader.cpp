@@ -31,7 +31,7 @@ void PageReader::wait(int32_t timeout_ms) {
 
 std::vector<uint8_t> PageReader::read(uint64_t bytes, int32_t timeout_ms) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    enter_device(acl_, device_);
+    const DeviceScope on_device(acl_, device_);
     const RelaxedCapture relaxed(acl_, true);  // another thread may be recording
     require_acl(acl_, acl_.memcpy_async(buffer_.data(), kControlPageBytes, page_, bytes, kDeviceToHost, stream_),
                 "aclrtMemcpyAsync of the control page");
@@ -41,7 +41,7 @@ std::vector<uint8_t> PageReader::read(uint64_t bytes, int32_t timeout_ms) {
 
 void PageReader::write(uint64_t offset, uint64_t word, int32_t timeout_ms) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    enter_device(acl_, device_);
+    const DeviceScope on_device(acl_, device_);
     const RelaxedCapture relaxed(acl_, true);  // another thread may be recording
     std::memcpy(buffer_.data(), &word, sizeof(word));
     require_acl(acl_,

@@ -5,6 +5,7 @@
 #ifndef ASCEND_DEEPEP_FRAMEWORK_NPU_STREAM_H
 #define ASCEND_DEEPEP_FRAMEWORK_NPU_STREAM_H
 
+#include <cstdint>
 #include <functional>
 
 namespace ascend_deepep::npu {
@@ -16,7 +17,8 @@ struct CallStream {
     // 0 is an ACL error code.
     std::function<void(const char* name, std::function<int()> work)> enqueue;
 };
-using StreamSource = std::function<CallStream()>;
+// Of the device with this index, whichever the caller is on.
+using StreamSource = std::function<CallStream(int32_t device)>;
 
 }  // namespace ascend_deepep::npu
 

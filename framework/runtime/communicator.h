@@ -87,6 +87,8 @@ class Communicator {
     // The first failure of a broken communicator, else ok. On a device also a refusal that nobody was told of yet; it
     // is read while a kernel runs, stuck or not, so it may take a moment.
     virtual op_host::Status health() const = 0;
+    // The first failure known to the host by now, else ok: waits for nothing, and takes no news from health().
+    virtual op_host::Status failure() const { return health(); }
     // Waits until every call made so far has ended, then health().
     virtual op_host::Status synchronize() = 0;
     virtual void close() = 0;  // idempotent, never collective, returns within 1 s

@@ -7,6 +7,7 @@
 #include "framework/npu/ops/torch_stream.h"
 
 #include <acl/acl_base.h>
+#include <c10/core/DeviceGuard.h>
 #include <torch/csrc/inductor/aoti_torch/utils.h>
 #include <torch_npu/csrc/core/npu/NPUFormat.h>
 #include <torch_npu/csrc/core/npu/NPUGraphsUtils.h>
@@ -26,7 +27,13 @@ using Storages = std::vector<c10::Storage>;
 
 thread_local std::shared_ptr<const Storages> held_storages;
 
-void enqueue(const char* name, std::function<int()> work) {
+// The task queue is that of the current stream of the current device.
+c10::DeviceGuard on_device(int32_t device) {
+    return c10::DeviceGuard(c10::Device(c10::DeviceType::PrivateUse1, static_cast<c10::DeviceIndex>(device)));
+}
+
+void enqueue(int32_t device, const char* name, std::function<int()> work) {
+    const c10::DeviceGuard guard = on_device(device);
     const auto run = [work = std::move(work), storages = held_storages] { return work(); };
     at_npu::native::OpCommand::RunOpApiV2(name, run, /*sync=*/false);
 }
@@ -48,11 +55,13 @@ bool is_private(int64_t format) {
 
 }  // namespace
 
-CallStream current_call_stream() {
+CallStream current_call_stream(int32_t device) {
+    const c10::DeviceGuard guard = on_device(device);
     const c10_npu::NPUStream stream = c10_npu::getCurrentNPUStream();
     const bool is_capturing = c10_npu::currentStreamCaptureStatusMayInitCtx() != c10_npu::CaptureStatus::None;
     // stream() without an argument would wait until the task queue is empty.
-    return {stream.stream(/*need_empty=*/false), is_capturing, &enqueue};
+    return {stream.stream(/*need_empty=*/false), is_capturing,
+            [device](const char* name, std::function<int()> work) { enqueue(device, name, std::move(work)); }};
 }
 
 HeldStorages::HeldStorages(std::initializer_list<AtenTensorHandle> tensors) {

@@ -13,8 +13,9 @@
 
 namespace ascend_deepep::npu {
 
-// The current stream of the current NPU. Neither this nor its enqueue() waits for the task queue or for the device.
-CallStream current_call_stream();
+// The current stream of NPU `device`, whichever is current. Neither this nor its enqueue() waits for the task queue or
+// for the device.
+CallStream current_call_stream(int32_t device);
 
 // While it lives, each work enqueued by this thread keeps the storages of the tensors until it has issued its commands.
 // From then on torch's allocator keeps the order: memory given back on a stream is used again behind them.

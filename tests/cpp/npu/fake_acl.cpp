@@ -38,6 +38,7 @@ int fake_malloc_host(void** memory, size_t bytes) {
     return allocate(memory, bytes);
 }
 int fake_free(void* memory) {
+    forbid_in_recording();
     std::free(memory);
     --device().counts.allocations;
     return kAclSuccess;
@@ -77,10 +78,13 @@ int fake_create_event(void** event, uint32_t) {
     return kAclSuccess;
 }
 int fake_destroy_event(void* event) {
+    forbid_in_recording();
     delete static_cast<FakeEvent*>(event);
     return kAclSuccess;
 }
 int fake_record_event(void* event, void* stream) {
+    const int code = device().take_failure("aclrtRecordEvent");
+    if (code != kAclSuccess) return code;
     auto* recorded = static_cast<FakeEvent*>(event);
     recorded->stream = static_cast<FakeStream*>(stream);
     if (recorded->stream->recording != nullptr) return kAclSuccess;  // part of the graph: the host cannot ask for it
@@ -107,6 +111,7 @@ int fake_create_stream(void** stream) {
     return kAclSuccess;
 }
 int fake_destroy_stream(void*) {
+    forbid_in_recording();
     return kAclSuccess;
 }
 // Runs the stream here, unless another thread is at it: then waits for that one.
@@ -133,10 +138,11 @@ int fake_synchronize_stream(void* stream, int32_t timeout_ms) {
 }
 
 int fake_get_device(int32_t* id) {
-    *id = 3;
+    *id = device().id();
     return kAclSuccess;
 }
-int fake_set_device(int32_t) {
+int fake_set_device(int32_t id) {
+    device().select(id);
     return kAclSuccess;
 }
 int fake_get_device_info(uint32_t, uint32_t attribute, int64_t* value) {

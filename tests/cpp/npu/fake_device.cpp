@@ -4,6 +4,9 @@
 
 #include <unistd.h>
 
+#include <new>
+#include <stdexcept>
+
 #include "check.h"
 #include "framework/runtime/kernel_library.h"
 #include "twin/runtime/launch.h"
@@ -16,6 +19,7 @@ constexpr uint32_t kFakeQueueDepth = 8;
 void launch(void (*entry)(uint8_t*), const char* name, uint32_t num_cores, uint32_t ub_bytes, void* stream,
             void* tiling) {
     FakeDevice& device = FakeDevice::instance();
+    if (device.take_throw()) throw std::bad_alloc();
     ++device.counts.launches;
     device.enqueue(static_cast<FakeStream*>(stream), {nullptr, 0, [=, &device] {
                                                           twin::LaunchConfig config;
@@ -50,7 +54,7 @@ void FakeDevice::start(SharedHeaps* heaps, uint32_t rank) {
     fabric_->publish(TableRelease::kInline);
     current_ = make_stream();
     npu::register_npu_target(
-        {&fake_acl, &fake_shmem, {&launch_dispatch, &launch_combine, twin::kUbMaxDynamicBytes}, [this] {
+        {&fake_acl, &fake_shmem, {&launch_dispatch, &launch_combine, twin::kUbMaxDynamicBytes}, [this](int32_t) {
              return call_stream();
          }});
 }
@@ -63,6 +67,7 @@ FakeStream* FakeDevice::make_stream() {
 
 npu::CallStream FakeDevice::call_stream() {
     return {current_, current_->recording != nullptr, [this](const char*, std::function<int()> work) {
+                if (std::exchange(refuses_enqueue_, false)) throw std::runtime_error("the task queue is in error");
                 if (has_task_queue_) {
                     task_queue_.push_back(std::move(work));
                 } else {

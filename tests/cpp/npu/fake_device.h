@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fake_fabric.h"
@@ -75,6 +76,15 @@ class FakeDevice {
     // With a task queue, works wait in it until run_task_queue().
     void use_task_queue(bool is_on) { has_task_queue_ = is_on; }
     void run_task_queue();
+    // Forgets them unrun, as a queue does behind an error.
+    void drop_task_queue() { task_queue_.clear(); }
+    void refuse_next_enqueue() { refuses_enqueue_ = true; }
+    void throw_in_next_launch() { throws_in_launch_ = true; }
+    bool take_throw() { return std::exchange(throws_in_launch_, false); }
+
+    // The device that the thread has selected.
+    void select(int32_t id) { id_ = id; }
+    int32_t id() const { return id_; }
 
     // While held, no event is seen complete: the host learns late.
     std::atomic<bool> holds_events{false};
@@ -99,6 +109,9 @@ class FakeDevice {
     std::unique_ptr<FakeFabric> fabric_;
     FakeStream* current_ = nullptr;
     bool has_task_queue_ = false;
+    bool refuses_enqueue_ = false;
+    bool throws_in_launch_ = false;
+    int32_t id_ = 3;
     std::deque<std::function<int()>> task_queue_;
     std::map<std::string, int> failures_;
 };

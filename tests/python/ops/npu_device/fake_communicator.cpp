@@ -61,7 +61,7 @@ class FakeCommunicator final : public Communicator {
 
   private:
     Status enqueue(const char* name, std::function<Status()> launch) {
-        const npu::CallStream stream = npu::current_call_stream();
+        const npu::CallStream stream = npu::current_call_stream(device_);
         if (stream.is_capturing) log("capturing");
         stream.enqueue(name, [launch = std::move(launch)] { return launch().ok() ? 0 : 1; });
         return {};
