@@ -7,10 +7,13 @@ all: what one rank got wrong is an error on every rank, never a hang.
 
 from __future__ import annotations
 
+import atexit
+import functools
 import operator
 import os
 import pickle
 import secrets
+import weakref
 from types import TracebackType
 from typing import TYPE_CHECKING, TypedDict
 
@@ -54,7 +57,8 @@ class Communicator:
 
     The sizes are maxima: smaller calls may follow each other in any order. All ranks pass the same.
     Creation is collective over the group. Errors: `ArgumentError` on a rank with an illegal argument and `Mismatch` on
-    the others; `Mismatch` on every rank where ranks differ.
+    the others; `Mismatch` on every rank where ranks differ. A rank that cannot load the operators raises ImportError,
+    and the others `Mismatch`.
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class Communicator:
         timeout_ms: int | None = None,
         name: str | None = None,
         _settings: Settings | None = None,
+        _problem: Exception | None = None,
     ) -> None:
         self._pid = os.getpid()
         self._closed = True
@@ -82,7 +87,7 @@ class Communicator:
             "num_experts": num_experts,
             "shared_expert_num": shared_expert_num,
         }
-        error: ArgumentError | None = None
+        error = _problem
         try:
             load_ops()
             env = settings() if _settings is None else _settings
@@ -96,8 +101,8 @@ class Communicator:
             }
             target = _target.choose(env.target)
             name = hccl_name(group, rank) if name is None else name
-        except ArgumentError as problem:
-            error = problem
+        except Exception as problem:  # whatever it is, the other ranks must hear of it
+            error = error or problem
         name = _agree(all_gather, rank, name, error)
         self._native = _runtime.Communicator(
             name=name,
@@ -111,6 +116,8 @@ class Communicator:
             target=target,
         )
         self._closed = False
+        _open.add(self)
+        _close_at_exit()
         self._name, self._rank, self._num_ranks = name, rank, num_ranks
         self._max_tokens, self._num_experts = counts["max_tokens"], counts["num_experts"]
         self._required = _runtime.required_window_bytes(num_ranks, *counts.values())
@@ -236,10 +243,20 @@ class Communicator:
             )
 
 
-def _agree(all_gather: AllGather, rank: int, name: str | None, error: ArgumentError | None) -> str:
+#: Those that were not closed, as long as somebody holds them.
+_open: weakref.WeakSet[Communicator] = weakref.WeakSet()
+
+
+@functools.cache
+def _close_at_exit() -> None:
+    """Close what is open when the process ends, before torch_npu, imported earlier, shuts its runtime down."""
+    atexit.register(lambda: [communicator.close() for communicator in list(_open)])
+
+
+def _agree(all_gather: AllGather, rank: int, name: str | None, error: Exception | None) -> str:
     """The name all ranks use; raises on every rank if any of them cannot go on."""
     proposal = _Proposal(
-        error=str(error) if error else _name_error(name),
+        error=_text(error) if error else _name_error(name),
         name=name if isinstance(name, str) else None,
         suggestion=f"ep-{secrets.token_hex(6)}",
         taken=_runtime.communicator_names(),
@@ -266,6 +283,10 @@ def _agree(all_gather: AllGather, rank: int, name: str | None, error: ArgumentEr
                 root=peer,
             )
     return agreed
+
+
+def _text(error: Exception) -> str:
+    return str(error) if isinstance(error, DeepEPError) else f"{type(error).__name__}: {error}"
 
 
 def _name_error(name: object) -> str:

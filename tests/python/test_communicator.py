@@ -9,6 +9,8 @@ import pytest
 from ascend_deepep import ArgumentError, Communicator, DeepEPError
 from ascend_deepep.testing import Context, Pool
 
+from tests.python.ops.support import run_program
+
 _SHAPE = {"max_tokens": 4, "hidden": 64, "num_topk": 2, "num_experts": 12}
 
 
@@ -122,3 +124,15 @@ def test_forked_communicator_is_refused() -> None:
         os.waitpid(child, 0)
         assert b"over fork" in os.read(read, 4096)
         comm.check()
+
+
+@pytest.mark.fast
+def test_a_communicator_left_open_is_closed_before_what_was_imported_earlier_shuts_down() -> None:
+    program = """
+        import atexit
+        atexit.register(lambda: print("shut down", ep.closed))  # as torch_npu registers its own, when it is imported
+        from ascend_deepep import Communicator
+        ep = Communicator(None, max_tokens=4, hidden=64, num_topk=2, num_experts=4)
+        print("open", ep.closed)
+    """
+    assert run_program(program).splitlines() == ["open False", "shut down True"]

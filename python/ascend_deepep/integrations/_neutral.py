@@ -22,7 +22,7 @@ def without_full_mask(arguments: tuple[Any, ...], keywords: dict[str, Any], num_
     """
     mask = keywords.get("x_active_mask")
     ids = arguments[1] if len(arguments) > 1 else keywords.get("expert_ids")
-    if not isinstance(mask, Tensor) or not isinstance(ids, Tensor) or mask.device.type != "cpu":
+    if not isinstance(mask, Tensor) or not isinstance(ids, Tensor) or mask.device.type != "cpu" or ids.dim() == 0:
         return keywords
     is_legal = mask.dtype == torch.bool and mask.shape in (ids.shape[:1], ids.shape)
     # The contract takes no mask where ranks bring different numbers of tokens, which a larger global_bs says.

@@ -44,22 +44,33 @@ class _Router:
             function: self._make(function, *place, getattr(module, function, _ABSENT))
             for function, place in FUNCTIONS.items()
         }
-        for function, ours in self._ours.items():
-            setattr(module, function, ours)
+        try:
+            for function, ours in self._ours.items():
+                setattr(module, function, ours)
+        except BaseException:
+            self._put_back(module)
+            raise
 
     def restore(self, module: ModuleType) -> None:
         """Put back what was there, where nobody else has put something since."""
+        for function in self._put_back(module):
+            warnings.warn(
+                f"{module.__name__}.{function} was replaced by somebody else after install() and stays as it is",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+    def _put_back(self, module: ModuleType) -> list[str]:
+        """The functions that are not ours, which stay."""
+        others = []
         for function, original in self._originals.items():
             if vars(module).get(function, _ABSENT) is not self._ours[function]:
-                warnings.warn(
-                    f"{module.__name__}.{function} was replaced by somebody else after install() and stays as it is",
-                    RuntimeWarning,
-                    stacklevel=4,
-                )
+                others.append(function)
             elif original is _ABSENT:
                 delattr(module, function)
             else:
                 setattr(module, function, original)
+        return others
 
     def _make(self, function: str, operator_name: str, position: int, original: Any) -> Callable[..., Any]:
         operator = getattr(torch.ops.npu, operator_name)
@@ -89,9 +100,10 @@ _routers: weakref.WeakKeyDictionary[ModuleType, _Router] = weakref.WeakKeyDictio
 def add(module: ModuleType, name: str, receiver: Receiver) -> None:
     """Send calls on `name` to `receiver`."""
     with _lock:
-        if module not in _routers:
-            _routers[module] = _Router(module)
-        _routers[module].receivers[name] = receiver
+        router = _routers.get(module)
+        if router is None:
+            router = _routers[module] = _Router(module)
+        router.receivers[name] = receiver
 
 
 def remove(module: ModuleType, name: str, receiver: Receiver) -> None:

@@ -45,12 +45,23 @@ def install(
 
     Returns an undo: call it, or use it as a context manager. Groups may be installed side by side and undone in any
     order; the last undo restores the attributes of the module. Errors: those of `Communicator`, and ImportError where
-    there is no torch_npu.
+    there is no torch_npu, which is `Mismatch` on the other ranks.
     """
-    target = _import_torch_npu() if module is None else module
-    communicator = Communicator(group, **limits)
-    installation = Installation(communicator, comm_alg_fallback, target)
-    _router.add(target, communicator.name, installation)
+    problem: Exception | None = None
+    target = module
+    if target is None:
+        try:
+            target = _import_torch_npu()
+        except ImportError as error:
+            problem = error  # the other ranks are on their way into the communicator, and must hear of it there
+    communicator = Communicator(group, _problem=problem, **limits)
+    assert target is not None  # else the communicator has raised
+    try:
+        installation = Installation(communicator, comm_alg_fallback, target)
+        _router.add(target, communicator.name, installation)
+    except BaseException:
+        communicator.close()  # a module that cannot be changed
+        raise
     return installation
 
 

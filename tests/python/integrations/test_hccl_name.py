@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import stand_in_torch_npu as stand_in
 import torch
-from ascend_deepep import Communicator, DeepEPError
+from ascend_deepep import Communicator, DeepEPError, communicator
 from ascend_deepep.testing import Context, Pool
 
 LIMITS = {"max_tokens": 4, "hidden": 64, "num_topk": 2, "num_experts": 4}
@@ -54,6 +54,29 @@ def _without_name(context: Context) -> tuple[str, str]:
 
 def _fail(rank: int) -> str:
     raise RuntimeError(f"no device for rank {rank}")
+
+
+def _without_operators(context: Context) -> tuple[str, str]:
+    original = communicator.load_ops
+    if context.rank == 1:
+        communicator.load_ops = _taken  # type: ignore[attr-defined]
+    try:
+        Communicator(context.group, **LIMITS)
+    except (ImportError, DeepEPError) as error:
+        return type(error).__name__, str(error)
+    finally:
+        communicator.load_ops = original  # type: ignore[attr-defined]
+    return "", ""
+
+
+def _taken() -> None:
+    raise ImportError("npu::dispatch_v2 is already defined by another library")
+
+
+def test_operators_that_one_rank_cannot_load_are_an_error_on_all(npu_ranks: Pool) -> None:
+    other, mine = npu_ranks.run(_without_operators, 2)
+    assert mine[0] == "ImportError" and other[0] == "Mismatch"
+    assert "ImportError: npu::dispatch_v2 is already defined by another library" in other[1]
 
 
 def test_a_backend_that_fails_is_an_error_on_all(npu_ranks: Pool) -> None:
