@@ -25,6 +25,11 @@ elseif(ASCEND_DEEPEP_CANN_VERSION VERSION_LESS 9.0)
 endif()
 
 set(CMAKE_ASC_ARCHITECTURES dav-3510)
-find_package(ASC REQUIRED CONFIG HINTS "${ASCEND_DEEPEP_CANN}/lib64/cmake"
+find_package(ASC QUIET CONFIG HINTS "${ASCEND_DEEPEP_CANN}/lib64/cmake"
              "${ASCEND_DEEPEP_CANN}/compiler/tikcpp/ascendc_kernel_cmake")
+if(NOT ASC_FOUND)
+    message(FATAL_ERROR "CANN in ${ASCEND_DEEPEP_CANN} has no CMake package ASC (asc-config.cmake), which brings the "
+                        "rules for kernels. Install the CANN toolkit, or name that file's directory in the environment "
+                        "variable ASC_DIR; ${cann_help}.")
+endif()
 message(STATUS "CANN ${ASCEND_DEEPEP_CANN_VERSION}: ${ASCEND_DEEPEP_CANN}")

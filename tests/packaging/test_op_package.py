@@ -191,6 +191,15 @@ def test_without_cann_the_build_says_what_to_do(verb: str, tmp_path: Path) -> No
     assert "bisheng" in stopped(verb, no_compiler)
 
 
+def test_a_cann_without_its_cmake_package_is_named(tmp_path: Path) -> None:
+    env = make_cann(tmp_path / "cann")
+    (tmp_path / "cann/lib64/cmake/asc-config.cmake").unlink()
+    done = subprocess.run([ROOT / "build.sh", "op"], capture_output=True, text=True, env=env)
+    assert done.returncode == 2 and done.stdout == ""
+    assert "has no CMake package ASC (asc-config.cmake)" in " ".join(done.stderr.split())
+    assert done.stderr.splitlines()[-1].startswith("build.sh: CMake cannot configure the operator package")
+
+
 def test_without_torch_npu_the_build_says_what_to_do(tmp_path: Path) -> None:
     env = make_cann(tmp_path / "cann")
     make_executable(tmp_path / "python", '#!/bin/sh\nexec python3 -S "$@"\n')
