@@ -250,7 +250,12 @@ _open: weakref.WeakSet[Communicator] = weakref.WeakSet()
 @functools.cache
 def _close_at_exit() -> None:
     """Close what is open when the process ends, before torch_npu, imported earlier, shuts its runtime down."""
-    atexit.register(lambda: [communicator.close() for communicator in list(_open)])
+
+    def close_all() -> None:
+        for communicator in list(_open):
+            communicator.close()
+
+    atexit.register(close_all)
 
 
 def _agree(all_gather: AllGather, rank: int, name: str | None, error: Exception | None) -> str:

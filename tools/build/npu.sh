@@ -72,7 +72,8 @@ verb_op() {
     need_compiler
     command -v make > /dev/null || need_packages make
     cmake -S cmake/ascend950_op -B "$OP_BUILD" -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release --log-level=WARNING >&2 ||
-        stop "CMake cannot configure the operator package with CANN in $ASCEND_HOME_PATH, for the reason above; $NPU_HELP"
+        stop "CMake cannot configure the operator package with CANN in $ASCEND_HOME_PATH, for the reason above;" \
+            "$NPU_HELP"
     cmake --build "$OP_BUILD" -j "$JOBS" >&2
     cmake --build "$OP_BUILD" --target binary -j "$JOBS" >&2
     rm -rf "$OP_BUILD/run"
