@@ -17,7 +17,7 @@ from ascend_deepep.cli import probe
 from ascend_deepep.cli.machine import AUTOLOAD, Finding, findings
 
 DOCTOR = [sys.executable, "-m", "ascend_deepep.cli", "doctor"]
-NAMES = ["CANN", "bisheng", "devices", AUTOLOAD, "asc-devkit", "torch_npu", "NPU library"]
+NAMES = ["CANN", "bisheng", "devices", AUTOLOAD, "asc-devkit", "torch_npu", "shmem", "NPU library"]
 
 
 def environment(*folders: Path, **values: str) -> dict[str, str]:
@@ -111,6 +111,40 @@ def test_torch_npu_that_works(tmp_path: Path) -> None:
     assert answer == probe.Answer({"version": "2.13.0", "is_available": True, "device_count": 8})
 
 
+@pytest.mark.parametrize(
+    "shows", ["is_available = staticmethod(lambda: False)", "device_count = staticmethod(lambda: 0)"]
+)
+def test_torch_npu_without_a_device_is_missing(shows: str, tmp_path: Path) -> None:
+    (tmp_path / "torch_npu.py").write_text(_VERSION + _NPU.format("lambda: True") + f"npu.{shows}\n")
+    from ascend_deepep.cli.doctor import _torch_npu
+
+    finding = _torch_npu(probe.ask("torch_npu", 120.0, environment(tmp_path)))
+    assert not finding.found and "sees no device (version 2.13.0" in finding.problem and "npu-smi" in finding.problem
+
+
+# --- libshmem.so
+
+
+def shmem(folder: Path) -> Finding:
+    """What the doctor says of it with a folder on LD_LIBRARY_PATH."""
+    from ascend_deepep.cli.doctor import _shmem
+
+    return _shmem(probe.ask("shmem", 120.0, environment(LD_LIBRARY_PATH=str(folder))))
+
+
+def test_shmem_is_loaded_as_a_communicator_does_it(tmp_path: Path) -> None:
+    assert "libshmem.so: cannot open" in shmem(tmp_path).problem and "LD_LIBRARY_PATH" in shmem(tmp_path).problem
+    library = tmp_path / "libshmem.so"
+    library.write_text("no library")
+    assert "libshmem.so" in shmem(tmp_path).problem and shmem(tmp_path).costs.endswith("the twin works")
+    subprocess.run(["g++", "-shared", "-x", "c++", "/dev/null", "-o", library], check=True)
+    assert shmem(tmp_path) == Finding("shmem", str(library))
+    library.unlink()
+    crash = "#include <cstdlib>\nstatic int at_load = (std::abort(), 0);\n"
+    subprocess.run(["g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", library], input=crash, text=True, check=True)
+    assert "SIGABRT" in shmem(tmp_path).problem
+
+
 def _as_installed(folder: Path, text: str) -> None:
     """torch_npu as its wheel installs it: torch imports it by itself."""
     (folder / "torch_npu.py").write_text(text)
@@ -163,6 +197,14 @@ def test_cann_and_its_version(file: str, text: str, version: str, tmp_path: Path
     (tmp_path / file).write_text(text)
     finding = found("CANN", ASCEND_HOME_PATH=str(tmp_path))
     assert finding.found.startswith(str(tmp_path)) and version in finding.found and not finding.problem
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("version", ["8.5.0", "8", "7.0.RC1"])
+def test_a_cann_that_is_too_old_is_missing(version: str, tmp_path: Path) -> None:
+    (tmp_path / "version.cfg").write_text(f"version={version}\n")
+    finding = found("CANN", ASCEND_HOME_PATH=str(tmp_path))
+    assert not finding.found and f"CANN {version} (version.cfg); install 9.0 or newer" in finding.problem
 
 
 @pytest.mark.fast

@@ -35,7 +35,8 @@ def doctor(
     check_environment()
     torch_npu = ask("torch_npu", import_seconds)
     package, environ = _package(import_seconds)
-    machine = [*findings(os.environ), _torch_npu(torch_npu), _npu_library(package)]
+    shmem = _shmem(ask("shmem", import_seconds))
+    machine = [*findings(os.environ), _torch_npu(torch_npu), shmem, _npu_library(package)]
     report: dict[str, Any] = {**package.value, "npu": [asdict(finding) for finding in machine]}
     if package.problem:
         report["problem"] = package.problem
@@ -69,10 +70,19 @@ def _package(seconds: float) -> tuple[Answer, dict[str, str]]:
 
 def _torch_npu(answer: Answer) -> Finding:
     told = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in answer.value.items())
-    if not answer.problem:
-        return Finding("torch_npu", told)
     said = f"after {told}: {answer.problem}" if told else answer.problem
+    if not answer.problem:
+        if answer.value["is_available"] and answer.value["device_count"]:
+            return Finding("torch_npu", told)
+        said = f"it was imported but sees no device ({told}); compare with `npu-smi info` and the line `devices`"
     return Finding("torch_npu", problem=said, costs="no NPU tensors, hence no NPU run; the twin works")
+
+
+def _shmem(answer: Answer) -> Finding:
+    if not answer.problem:
+        return Finding("shmem", str(answer.value["file"]))
+    problem = f"{answer.problem}; install aclshmem for Ascend 950 with UDMA and put it on LD_LIBRARY_PATH"
+    return Finding("shmem", problem=problem, costs="no communicator of NPUs, hence no NPU run; the twin works")
 
 
 def _npu_library(answer: Answer) -> Finding:

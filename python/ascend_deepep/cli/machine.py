@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+OLDEST_CANN = (9, 0)  # the first whose compiler has SIMT functions
 _NO_RUN = "no NPU run; the twin works"
 _VERSION = re.compile(r"^\s*version\s*=\s*\[?([\w.+-]+)", re.IGNORECASE | re.MULTILINE)
 _VERSION_FILES = (
@@ -56,17 +57,31 @@ def _cann(environ: Mapping[str, str]) -> Finding:
     elif not Path(home).is_dir():
         problem = f"ASCEND_HOME_PATH = {home!r} is no folder; source the set_env.sh of the CANN that is installed"
     else:
-        return Finding("CANN", f"{home}, {_cann_version(Path(home))}")
+        version, source = _cann_version(Path(home))
+        if not version:
+            return Finding("CANN", f"{home}, version unknown: {source}")
+        if _is_older(version, OLDEST_CANN):
+            oldest = ".".join(map(str, OLDEST_CANN))
+            problem = f"{home} is CANN {version} ({source}); install {oldest} or newer and source its set_env.sh"
+        else:
+            return Finding("CANN", f"{home}, version {version} ({source})")
     return Finding("CANN", problem=problem, costs=costs)
 
 
-def _cann_version(home: Path) -> str:
+def _cann_version(home: Path) -> tuple[str, str]:
+    """The version and the file that names it; without one, nothing and what was looked for."""
     for pattern in _VERSION_FILES:
         for file in sorted(home.glob(pattern)):
             match = _VERSION.search(file.read_text(errors="replace"))
             if match is not None:
-                return f"version {match[1]} ({file.name})"
-    return f"version unknown: none of {', '.join(_VERSION_FILES)} names one"
+                return match[1], file.name
+    return "", f"none of {', '.join(_VERSION_FILES)} names one"
+
+
+def _is_older(version: str, oldest: tuple[int, ...]) -> bool:
+    """Whether the leading numbers of a version are below; one that begins with none is taken as it is."""
+    numbers = re.match(r"\d+(?:\.\d+)*", version)
+    return numbers is not None and (*map(int, numbers[0].split(".")), 0) < oldest
 
 
 def _bisheng(environ: Mapping[str, str]) -> Finding:

@@ -41,6 +41,15 @@ def torch_npu(tell: Tell) -> None:
     tell(device_count=int(npu.device_count()))
 
 
+def shmem(tell: Tell) -> None:
+    """The file of libshmem.so, found and loaded as a communicator of NPUs does it."""
+    import ctypes
+
+    ctypes.CDLL("libshmem.so")
+    mapped = (line.split(maxsplit=5)[-1].strip() for line in Path("/proc/self/maps").read_text().splitlines())
+    tell(file=next(path for path in mapped if Path(path).name.startswith("libshmem.so")))
+
+
 def package(tell: Tell) -> None:
     """Versions, target, limits and window sizes."""
     import torch
@@ -86,7 +95,12 @@ def self_test(tell: Tell) -> None:
     tell(exact=True, finding="two ranks, bf16 by mte and fp16 by urma, equal the oracle")
 
 
-QUESTIONS: dict[str, Callable[[Tell], None]] = {"torch_npu": torch_npu, "package": package, "self_test": self_test}
+QUESTIONS: dict[str, Callable[[Tell], None]] = {
+    "torch_npu": torch_npu,
+    "shmem": shmem,
+    "package": package,
+    "self_test": self_test,
+}
 
 
 def main(question: str, report: Path) -> int:
