@@ -50,9 +50,10 @@ def test_the_sample_runs(tmp_path: Path) -> None:
     assert run([sys.executable, script], tmp_path).strip().splitlines()[-1] == announced[1]
 
 
-def test_the_example_runs_under_torchrun(tmp_path: Path) -> None:
+@pytest.mark.parametrize("example", ["torchrun_layer.py", "torch_npu_caller.py"])
+def test_an_example_runs_under_torchrun(example: str, tmp_path: Path) -> None:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    assert "EXACT on 2 ranks" in run([*launcher, ROOT / "examples/torchrun_layer.py"], tmp_path)
+    assert "EXACT on 2 ranks" in run([*launcher, ROOT / "examples" / example], tmp_path)
 
 
 @pytest.mark.fast
