@@ -54,14 +54,15 @@ print(*(name for name in ("torch", "torch_npu") if util.find_spec(name) is None)
             "interpreter in ASCEND_DEEPEP_PYTHON; $NPU_HELP"
 }
 
-# verb_npu: our package with libascend_deepep_ops_npu.so, installed into the environment that has torch_npu.
+# verb_npu: our package with libascend_deepep_ops_npu.so, installed into the environment that has torch_npu, with what
+# it needs of Python. torch is none of its dependencies (pyproject.toml), so pip leaves the one that is there alone.
 verb_npu() {
     local isolation=()
     need_cann
     need_torch_npu
     need_compiler
     if "$NPU_PYTHON" -c 'import pybind11, scikit_build_core' 2> /dev/null; then isolation=(--no-build-isolation); fi
-    CMAKE_BUILD_PARALLEL_LEVEL="$JOBS" "$NPU_PYTHON" -m pip install --no-deps "${isolation[@]}" \
+    CMAKE_BUILD_PARALLEL_LEVEL="$JOBS" "$NPU_PYTHON" -m pip install "${isolation[@]}" \
         --config-settings=build-dir=build/npu --config-settings=cmake.define.ASCEND_DEEPEP_TARGET=ascend950 . >&2
     say "installed for $NPU_PYTHON; try: $NPU_PYTHON -m ascend_deepep doctor"
 }
