@@ -19,13 +19,11 @@ BASE = {
     "op_kernel/combine/send.h": '#include "op_kernel/protocol/wait.h"\n',
     "op_kernel/dispatch_v2.cpp": '#include "dispatch/route.h"\n',
     "twin/runtime/poll.h": "#include <cstdint>\n",
-    "op_host/tiling.cpp": '#include "contract/limits.h"\n#include <vector>\n',
 }
 
 
 def test_the_allowed_includes(findings: Findings) -> None:
     assert findings(layering.kernel_includes, BASE) == []
-    assert findings(layering.host_includes, BASE) == []
 
 
 @pytest.mark.parametrize(
@@ -50,12 +48,6 @@ def test_forbidden_includes_in_kernels(findings: Findings, path: str, include: s
 
 def test_an_unknown_room_is_named(findings: Findings) -> None:
     assert findings(layering.kernel_includes, {"op_kernel/cellar/a.h": "//\n"}) == ["op_kernel/cellar/a.h:1"]
-
-
-@pytest.mark.parametrize("path", ["op_host/a.cpp", "framework/ops/cpu.cpp", "twin/fabric/a.h", "twin/runtime/a.h"])
-def test_host_code_sees_the_contract_only(findings: Findings, path: str) -> None:
-    text = '#include "op_kernel/contract/limits.h"\n#include "op_kernel/protocol/wait.h"\n'
-    assert findings(layering.host_includes, BASE | {path: text}) == [f"{path}:2"]
 
 
 def test_leaf_units(findings: Findings) -> None:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tools.check import cann, functions, layering, orders, text_rules, words
+from tools.check import cann, functions, host_layering, layering, orders, text_rules, words
 from tools.check.tree import CPP_SUFFIXES, Finding, Tree
 from tools.header_check import stamp
 from tools.torch_npu_check.run import torch_npu_binding
@@ -35,7 +35,7 @@ RULES: tuple[Rule, ...] = (
     words.banned_words,
     functions.function_length,
     layering.kernel_includes,
-    layering.host_includes,
+    host_layering.host_includes,
     layering.leaf_includes,
     layering.protocol_words,
     layering.target_conditionals,

@@ -2,6 +2,7 @@
 """Who may include whom: contract <- protocol <- dispatch, combine; op_kernel/ closed; the oracle on its own.
 
 Layer: build. The rules are those of docs/architecture.md; a new directory of op_kernel/ needs a row in MAY_INCLUDE.
+host_layering.py has the rules of host code.
 """
 
 from __future__ import annotations
@@ -32,8 +33,6 @@ MAY_INCLUDE = {
     "package": {"contract", "port", "protocol", "quant", "routing", "dispatch", "combine"},
     "": {"contract", "port", "protocol", "quant", "routing", "dispatch", "combine"},
 }
-# Host code sees the contract only; the twin's kernel table and AscendC headers stand on the kernels' side.
-HOST = ("op_host/", "framework/", "twin/runtime/", "twin/fabric/", "twin/sim/")
 # Where kernels may give way while they poll. The one wait primitive bounds every wait and watches the abort word; a
 # role that serves several peers calls it by go_on_for. port.h is where the name is made.
 MAY_GIVE_WAY = ("op_kernel/port/port.h", "op_kernel/protocol/wait.h")
@@ -84,16 +83,6 @@ def kernel_includes(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, line, "layering", f"op_kernel/ is closed: '{name}' lies outside")
             elif room(target) not in MAY_INCLUDE[here]:
                 yield Finding(path, line, "layering", f"{here or 'entry point'} must not include {target}")
-
-
-def host_includes(tree: Tree) -> Iterator[Finding]:
-    """Host code includes nothing of op_kernel/ but the contract."""
-    for path in tree.written(*CPP_SUFFIXES):
-        if path.startswith(HOST):
-            for line, quoted, name in includes(tree, path):
-                target = resolve(tree, path, name) if quoted else None
-                if target and target.startswith("op_kernel/") and room(target) != "contract":
-                    yield Finding(path, line, "layering", f"host code sees only op_kernel/contract, not {target}")
 
 
 def leaf_includes(tree: Tree) -> Iterator[Finding]:

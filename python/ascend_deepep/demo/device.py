@@ -9,12 +9,12 @@ from __future__ import annotations
 import torch
 
 from ascend_deepep import DispatchOutput, _target
-from ascend_deepep.config import settings
+from ascend_deepep.config import TWIN, settings
 
 
 def choose_device(rank: int) -> torch.device:
     """The device of a rank's tensors, made current; before the communicator, which belongs to the current device."""
-    if _target.choose(settings().target) == _target.TWIN:
+    if _target.choose(settings().target) == TWIN:
         return torch.device("cpu")
     npu = torch.npu  # type: ignore[attr-defined]
     device = torch.device("npu", rank % npu.device_count())
