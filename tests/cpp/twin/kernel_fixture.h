@@ -108,6 +108,17 @@ struct Scratch {
     T* data() { return reinterpret_cast<T*>(tensor.GetPhyAddr()); }
 };
 
+// A TPipe with two queues of two buffers each.
+struct Queues {
+    AscendC::TPipe pipe;
+    AscendC::TQue<AscendC::TPosition::VECIN, 2> queue;
+    AscendC::TQueBind<AscendC::TPosition::VECIN, AscendC::TPosition::VECOUT, 1> other;
+    Queues() {
+        pipe.InitBuffer(queue, 2, 64);
+        pipe.InitBuffer(other, 2, 64);
+    }
+};
+
 template <AscendC::HardEvent event>
 inline void sync(int32_t id = EVENT_ID0) {
     AscendC::SetFlag<event>(id);

@@ -7,23 +7,10 @@ namespace ascend_deepep::twin_test {
 
 using AscendC::HardEvent;
 using AscendC::TPipe;
-using AscendC::TPosition;
-using AscendC::TQue;
-using AscendC::TQueBind;
-
-struct Queue {
-    TPipe pipe;
-    TQue<TPosition::VECIN, 2> queue;
-    TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> other;
-    Queue() {
-        pipe.InitBuffer(queue, 2, 64);
-        pipe.InitBuffer(other, 1, 64);
-    }
-};
 
 TEST(queues_are_first_in_first_out) {
     run_kernel([] {
-        Queue q;
+        Queues q;
         auto a = q.queue.AllocTensor<int>();
         auto b = q.queue.AllocTensor<int>();
         CHECK(!q.queue.HasIdleBuffer());

@@ -9,7 +9,6 @@ using AscendC::HardEvent;
 using AscendC::TPipe;
 using AscendC::TPosition;
 using AscendC::TQue;
-using AscendC::TQueBind;
 
 TEST(rule_ub_budget) {
     CHECK_FAULT(rules::kUbBudget, TPipe p; AscendC::TBuf<> b; p.InitBuffer(b, 216 * 1024 + 1));
@@ -125,16 +124,6 @@ TEST(rule_queue_buffers) {
         pipe.InitBuffer(queue, 1, 32);
     });
 }
-
-struct Queues {
-    TPipe pipe;
-    TQue<TPosition::VECIN, 2> queue;
-    TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> other;
-    Queues() {
-        pipe.InitBuffer(queue, 2, 64);
-        pipe.InitBuffer(other, 2, 64);
-    }
-};
 
 TEST(queue_discipline_that_is_kept) {
     run_kernel([] {

@@ -8,17 +8,17 @@ the table of rules holds the name of each and the test that breaks it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tools.check.tree import blank_comments
+from tools.header_check.page import SUBSET, rows, subset_names
 
 pytestmark = pytest.mark.fast
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = ROOT / "docs/ascendc_subset.md"
+PAGE = (ROOT / SUBSET).read_text()
 HEADERS = {"asc_simt", "asc_fp16", "asc_bf16"}  # file names, not functions
 
 KEYWORD = re.compile(r"\b__[A-Za-z]\w*\b")
@@ -27,22 +27,9 @@ ASCENDC_NAME = re.compile(r"\bAscendC::(\w+)(?:::(\w+))?")
 GLOBAL_NAME = re.compile(r"\b(?:GM_ADDR|GetTPipePtr|dim3|threadIdx|blockDim|blockIdx|gridDim|PIPE_\w+|EVENT_ID[0-7])\b")
 
 
-def tables(head: str) -> Iterator[list[str]]:
-    """Rows, as lists of cells, of every table of the page whose first column is called `head`."""
-    inside = False
-    for line in PAGE.read_text().splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if not line.startswith("|"):
-            inside = False
-        elif inside and not set(cells[0]) <= set("-: "):
-            yield cells
-        elif cells[0] == head:
-            inside = True
-
-
 def page_names() -> set[str]:
     """Every identifier that the page lists."""
-    return {name for cells in tables("name") for name in re.findall(r"`([^`]+)`", cells[0])}
+    return set(subset_names(ROOT))
 
 
 def code(folder: str, *suffixes: str) -> str:
@@ -108,10 +95,10 @@ def bodies_of_tests() -> dict[str, str]:
 
 
 def test_the_page_and_the_twin_have_the_same_rules() -> None:
-    rows = [cells[0].strip("`") for cells in tables("rule")]
-    assert len(rows) == len(set(rows))
-    assert rows == [*rules_of_runs(), *rules_of_the_compiler()]
-    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in rows)
+    listed = [cells[0].strip("`") for cells in rows(PAGE, "rule")]
+    assert len(listed) == len(set(listed))
+    assert listed == [*rules_of_runs(), *rules_of_the_compiler()]
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in listed)
     texts = (ROOT / "twin/runtime/rules.h").read_text()
     assert len(rules_of_runs()) == len(re.findall(r"constexpr Rule k", texts)) > 60
 
@@ -129,7 +116,7 @@ def test_every_rule_has_a_test_that_breaks_it() -> None:
     bodies = bodies_of_tests()
     rules = rules_of_runs()
     untested = []
-    for name, _, _, test in tables("rule"):
+    for name, _, _, test in rows(PAGE, "rule"):
         constant = rules.get(name.strip("`"))
         if constant is not None and f"rules::{constant}" not in bodies.get(test.strip("`"), ""):
             untested.append(name)
@@ -142,5 +129,5 @@ def test_every_rule_of_the_compiler_has_a_test_that_breaks_it() -> None:
     assert listed[1].split() == list(rules_of_the_compiler())
     violations = set(re.findall(r"Rule::(\w+)", (ROOT / "tests/cpp/twin/refused/refused.cpp").read_text()))
     assert violations - {"VIOLATE"} == {name.replace("-", "_") for name in rules_of_the_compiler()}
-    rows = {cells[0].strip("`"): cells[3].strip("`") for cells in tables("rule")}
-    assert all(rows[name] == f"refused_{name}" for name in rules_of_the_compiler())
+    tests = {cells[0].strip("`"): cells[3].strip("`") for cells in rows(PAGE, "rule")}
+    assert all(tests[name] == f"refused_{name}" for name in rules_of_the_compiler())
