@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Purpose: the CANN installation that set_env.sh has named, checked with one sentence each, and its CMake package ASC.
 # Layer: build, target ascend950 and the operator package. find_package(ASC) sets flags and cache entries of its own, so
-# include this in a directory that holds nothing else. Sets ASCEND_DEEPEP_CANN (the installation) and its version.
+# include this in a directory that holds nothing else. Sets ASCEND_DEEPEP_CANN (the installation), its
+# version, and ASCEND_DEEPEP_NPU_ARCH, what the kernels are compiled for.
 
 set(cann_help "docs/npu.md has the steps")
 set(ASCEND_DEEPEP_CANN "$ENV{ASCEND_HOME_PATH}")
@@ -24,7 +25,8 @@ elseif(ASCEND_DEEPEP_CANN_VERSION VERSION_LESS 9.0)
                         "needed for kernels with SIMT functions; ${cann_help}.")
 endif()
 
-set(CMAKE_ASC_ARCHITECTURES dav-3510)
+set(ASCEND_DEEPEP_NPU_ARCH dav-3510)
+set(CMAKE_ASC_ARCHITECTURES ${ASCEND_DEEPEP_NPU_ARCH})
 find_package(ASC QUIET CONFIG HINTS "${ASCEND_DEEPEP_CANN}/lib64/cmake"
              "${ASCEND_DEEPEP_CANN}/compiler/tikcpp/ascendc_kernel_cmake")
 if(NOT ASC_FOUND)
