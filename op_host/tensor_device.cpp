@@ -37,9 +37,9 @@ std::string device_name(TensorDevice device) {
 const char* target_of(DeviceType type) {
     switch (type) {
         case DeviceType::kCpu:
-            return "twin";
+            return kTwinTarget;
         case DeviceType::kNpu:
-            return "ascend950";
+            return kNpuTarget;
         default:
             return "none";
     }

@@ -16,7 +16,7 @@ struct TensorDevice {
     DeviceType type = DeviceType::kCpu;
     int32_t index = 0;  // of an NPU; 0 on every other type
 
-    // Written out: the operator package compiles op_host as C++17.
+    // Written out, not defaulted: the tables of op_host/cann/ are compiled with kernels too, which are C++17.
     bool operator==(const TensorDevice& other) const { return type == other.type && index == other.index; }
     bool operator!=(const TensorDevice& other) const { return !(*this == other); }
 };
@@ -27,7 +27,11 @@ TensorDevice device_from_code(int64_t code);
 
 std::string device_name(TensorDevice device);  // as torch spells it: "cpu", "npu:0"
 
-// What runs the kernels on tensors of that device: Communicator::target() of a CPU and of an NPU communicator.
+// Names of the targets, as Communicator::target() and ASCEND_DEEPEP_TARGET say them.
+constexpr const char* kTwinTarget = "twin";
+constexpr const char* kNpuTarget = "ascend950";
+
+// What runs the kernels on tensors of that device.
 const char* target_of(DeviceType type);
 bool has_target(DeviceType type);
 

@@ -10,6 +10,8 @@
 
 namespace ascend_deepep::op_host {
 
+constexpr uint64_t kCyclesPerMs = 1'000'000;  // of GetSystemCycle, on every target
+
 // The machine a kernel runs on. Addresses are as the kernels see them.
 struct Machine {
     uint64_t window_table;
@@ -17,7 +19,7 @@ struct Machine {
     uint64_t workspace;
     uint32_t rank;
     uint32_t num_cores;
-    uint64_t timeout_cycles;     // of GetSystemCycle: 1 ns each
+    uint64_t timeout_cycles;
     uint64_t window_offset = 0;  // of the communicator's window, behind the addresses that the two tables hold
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Python module ascend_deepep._runtime: communicators, limits and layouts. Layer: framework.
+// The Python module ascend_deepep._runtime: communicators, limits and sizes. Layer: framework.
 // Its types are written down in python/ascend_deepep/_runtime.pyi. Nothing here decides anything.
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
@@ -59,51 +59,6 @@ py::dict counters(const Communicator& communicator) {
     return values;
 }
 
-const char* region_name(WindowRegion region) {
-    switch (region) {
-        case WindowRegion::kControlPage:
-            return "control_page";
-        case WindowRegion::kControlRing:
-            return "control_ring";
-        case WindowRegion::kAbort:
-            return "abort";
-        case WindowRegion::kSendBuffer:
-            return "send_buffer";
-        case WindowRegion::kDispatchHalf0:
-            return "dispatch_half_0";
-        case WindowRegion::kDispatchHalf1:
-            return "dispatch_half_1";
-        case WindowRegion::kCombineHalf0:
-            return "combine_half_0";
-        case WindowRegion::kCombineHalf1:
-            return "combine_half_1";
-        case WindowRegion::kCombineStaging:
-            return "combine_staging";
-        case WindowRegion::kCount:
-            break;
-    }
-    return "unknown";
-}
-
-py::dict layout(const CommunicatorLimits& limits) {
-    const WindowLayout window = window_layout(limits);
-    py::dict regions;
-    for (uint32_t i = 0; i < kNumWindowRegions; ++i) {
-        py::dict region;
-        region["offset"] = window.regions[i].offset;
-        region["bytes"] = window.regions[i].bytes;
-        regions[region_name(static_cast<WindowRegion>(i))] = region;
-    }
-    py::dict values;
-    values["regions"] = regions;
-    values["total_bytes"] = window.total_bytes;
-    values["control_blocks"] = window.control_blocks;
-    values["token_slot_bytes"] = window.token_slot_bytes;
-    values["row_slot_bytes"] = window.row_slot_bytes;
-    values["workspace_bytes"] = op_host::workspace_bytes(limits);
-    return values;
-}
-
 CombineEngine engine_from(const std::string& name) {
     if (name == "mte") return CombineEngine::kMte;
     if (name == "urma") return CombineEngine::kUrma;
@@ -156,7 +111,7 @@ void bind_communicator(py::module_& module) {
                          uint32_t hidden, uint32_t num_topk, uint32_t num_experts, uint32_t shared_expert_num,
                          uint32_t num_cores, uint32_t timeout_ms, uint64_t window_bytes, uint32_t queue_depth,
                          const std::string& combine_engine, const std::string& policy, const py::function& all_gather,
-                         uint32_t first_tag_low, const std::string& target, uint64_t heap_bytes) {
+                         const std::string& target, uint64_t heap_bytes) {
                  CommunicatorOptions options;
                  options.name = name;
                  options.rank = rank;
@@ -167,7 +122,6 @@ void bind_communicator(py::module_& module) {
                  options.queue_depth = queue_depth;
                  options.combine_engine = engine_from(combine_engine);
                  options.policy = policy;
-                 options.first_tag_low = first_tag_low;
                  options.target = target;
                  options.heap_bytes = heap_bytes;
                  return create(options, all_gather);
@@ -176,15 +130,12 @@ void bind_communicator(py::module_& module) {
              py::arg("hidden"), py::arg("num_topk"), py::arg("num_experts"), py::arg("shared_expert_num") = 0,
              py::arg("num_cores") = 0, py::arg("timeout_ms") = 0, py::arg("window_bytes") = 0,
              py::arg("queue_depth") = 0, py::arg("combine_engine") = "mte", py::arg("policy") = "",
-             py::arg("all_gather"), py::arg("first_tag_low") = 0, py::arg("target") = "", py::arg("heap_bytes") = 0)
+             py::arg("all_gather"), py::arg("target") = "", py::arg("heap_bytes") = 0)
         .def_property_readonly("name", [](const Communicator& self) { return self.options().name; })
         .def_property_readonly("target", &Communicator::target)
         .def_property_readonly("rank", [](const Communicator& self) { return self.options().rank; })
         .def_property_readonly("num_ranks", [](const Communicator& self) { return self.options().limits.num_ranks; })
         .def_property_readonly("num_cores", [](const Communicator& self) { return self.options().num_cores; })
-        .def_property_readonly("timeout_ms", [](const Communicator& self) { return self.options().timeout_ms; })
-        .def_property_readonly("queue_depth", [](const Communicator& self) { return self.options().queue_depth; })
-        .def_property_readonly("policy", [](const Communicator& self) { return self.options().policy; })
         .def_property_readonly("window_bytes", &Communicator::window_bytes)
         .def_property_readonly("layout", &Communicator::layout)
         .def_property_readonly("closed", &Communicator::closed)
@@ -199,7 +150,6 @@ void bind_communicator(py::module_& module) {
                 raise_if_bad(self.set_fault(name, seed, events));
             },
             py::arg("name"), py::arg("seed"), py::arg("events") = 1)
-        .def("clear_fault", &Communicator::clear_fault)
         .def("fault_fired", &Communicator::fault_fired);
 }
 
@@ -230,7 +180,6 @@ PYBIND11_MODULE(_runtime, module) {
     module.def("communicator_names", &ascend_deepep::communicator_names);
     module.def("fault_names", &ascend_deepep::twin::fault_names);
     binding::bind_of_limits(module, "required_window_bytes", &ascend_deepep::op_host::required_window_bytes);
-    binding::bind_of_limits(module, "window_layout", &binding::layout);
     binding::bind_communicator(module);
     ascend_deepep::set_interrupt_check(&binding::signal_is_pending);
 }

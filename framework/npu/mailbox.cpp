@@ -8,11 +8,12 @@
 #include <cstring>
 
 #include "op_host/messages.h"
+#include "op_host/tiling.h"
 
 namespace ascend_deepep::npu {
 namespace {
 
-constexpr double kCyclesPerSecond = 1e9;
+constexpr double kCyclesPerSecond = 1e3 * op_host::kCyclesPerMs;
 constexpr int kReadings = 8;
 
 template <typename T>

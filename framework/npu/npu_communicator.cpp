@@ -20,7 +20,6 @@ namespace {
 constexpr int32_t kLookMs = 1000;  // for a copy of the control page
 constexpr int32_t kCloseMs = 100;  // for each of the words that close() stores
 constexpr int32_t kEndMs = 600;    // for kernels to end once they are told
-constexpr uint64_t kCyclesPerMs = 1'000'000;
 
 uint64_t address(const void* p) {
     return reinterpret_cast<uint64_t>(p);
@@ -50,10 +49,8 @@ std::shared_ptr<NpuCommunicator::Parts> NpuCommunicator::parts() const {
     return parts_;
 }
 
-op_host::Status NpuCommunicator::stamp(op_host::Status status, OperationKind kind) const {
-    status.record.rank = options_.rank;
-    status.record.kind = static_cast<uint32_t>(kind);
-    return status;
+op_host::Status NpuCommunicator::stamp(const op_host::Status& status, OperationKind kind) const {
+    return ascend_deepep::stamp(status, options_.rank, kind);
 }
 
 op_host::Status NpuCommunicator::device_failure(const std::string& text) const {
@@ -62,16 +59,9 @@ op_host::Status NpuCommunicator::device_failure(const std::string& text) const {
 }
 
 op_host::Status NpuCommunicator::usable() const {
-    if (::getpid() != pid_) {
-        return own_refusal(options_.rank, Code::kNotEqual, Field::kGroupEp, ::getpid(), pid_,
-                           "communicator '" + options_.name + "' was made by process " + std::to_string(pid_) +
-                               " and inherited over fork: make one in this process");
-    }
+    if (::getpid() != pid_) return inherited_communicator(options_.rank, options_.name, pid_);
     const std::shared_ptr<Parts> held = parts();
-    if (held == nullptr) {
-        return own_refusal(options_.rank, Code::kNotEqual, Field::kGroupEp, 0, 0,
-                           "communicator '" + options_.name + "' is closed: make a new one");
-    }
+    if (held == nullptr) return closed_communicator(options_.rank, options_.name);
     return held->queue->failure();
 }
 
@@ -111,7 +101,7 @@ op_host::Machine NpuCommunicator::machine() const {
     machine.workspace = held->queue->workspace();
     machine.rank = options_.rank;
     machine.num_cores = options_.num_cores;
-    machine.timeout_cycles = uint64_t{options_.timeout_ms} * kCyclesPerMs;
+    machine.timeout_cycles = uint64_t{options_.timeout_ms} * op_host::kCyclesPerMs;
     machine.window_offset = held->queue->config().window_offset;
     return machine;
 }

@@ -17,10 +17,9 @@
 #include "framework/npu/page_reader.h"
 #include "framework/runtime/communicator.h"
 #include "framework/runtime/process.h"
+#include "op_host/tensor_device.h"
 
 namespace ascend_deepep::npu {
-
-constexpr const char* kNpuTarget = "ascend950";
 
 // What a communicator needs of its surroundings. The two libraries are opened by the first communicator.
 struct NpuEnvironment {
@@ -30,7 +29,7 @@ struct NpuEnvironment {
     StreamSource stream;
 };
 
-// Makes "ascend950" a target of this process.
+// Makes op_host::kNpuTarget a target of this process.
 void register_npu_target(const NpuEnvironment& environment);
 
 class NpuCommunicator final : public Communicator {
@@ -50,7 +49,7 @@ class NpuCommunicator final : public Communicator {
     op_host::Status synchronize() override;
     void close() override;
     bool closed() const override { return is_closed_.load(); }
-    std::string target() const override { return kNpuTarget; }
+    std::string target() const override { return op_host::kNpuTarget; }
     int32_t device_index() const override { return device_; }
     op_host::Machine machine() const override;
     const CommunicatorOptions& options() const override { return options_; }
@@ -59,7 +58,6 @@ class NpuCommunicator final : public Communicator {
     Counters counters() const override;
     std::string layout() const override { return "per-rank"; }
     op_host::Status set_fault(const std::string& name, uint64_t seed, uint64_t events) override;
-    void clear_fault() override {}
     bool fault_fired() const override { return false; }
 
   private:
@@ -73,7 +71,7 @@ class NpuCommunicator final : public Communicator {
     op_host::Status usable() const;
     op_host::Status begin_call(OperationKind kind);
     op_host::Status submit(OperationKind kind, const Operation& operation);
-    op_host::Status stamp(op_host::Status status, OperationKind kind) const;
+    op_host::Status stamp(const op_host::Status& status, OperationKind kind) const;
     op_host::Status device_failure(const std::string& text) const;
     op_host::Status look(const Parts& parts) const;
     bool end_running(Parts& parts);

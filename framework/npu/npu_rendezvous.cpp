@@ -228,9 +228,10 @@ std::shared_ptr<Communicator> create_npu(const NpuEnvironment& environment, cons
 }  // namespace
 
 void register_npu_target(const NpuEnvironment& environment) {
-    register_target(kNpuTarget, [environment](const CommunicatorOptions& options, const AllGather& all_gather) {
-        return create_npu(environment, options, all_gather);
-    });
+    register_target(op_host::kNpuTarget,
+                    [environment](const CommunicatorOptions& options, const AllGather& all_gather) {
+                        return create_npu(environment, options, all_gather);
+                    });
 }
 
 }  // namespace ascend_deepep::npu

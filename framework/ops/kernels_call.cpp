@@ -32,7 +32,7 @@ CallScope::CallScope(const std::string& group_ep) : communicator_(find_or_raise(
 }
 
 op_host::TensorDevice CallScope::device() const {
-    const bool is_npu = communicator_->target() == op_host::target_of(op_host::DeviceType::kNpu);
+    const bool is_npu = communicator_->target() == op_host::kNpuTarget;
     return is_npu ? op_host::TensorDevice{op_host::DeviceType::kNpu, communicator_->device_index()}
                   : op_host::TensorDevice{op_host::DeviceType::kCpu, 0};
 }

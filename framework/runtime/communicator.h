@@ -19,7 +19,7 @@ namespace ascend_deepep {
 
 struct CommunicatorOptions {
     std::string name;
-    std::string target;  // a registered one; empty: "twin"
+    std::string target;  // a registered one; empty: the twin
     uint32_t rank = 0;
     CommunicatorLimits limits{};
     uint32_t num_cores = 0;       // 0: default_cores() on the twin, all AIV cores of a device
@@ -109,7 +109,6 @@ class Communicator {
     // Plants one fault (twin/fabric/fault.h) in this rank's fabric; refused when the name is unknown. `events`: how
     // many events of its kind the rank is sure to have from now on.
     virtual op_host::Status set_fault(const std::string& name, uint64_t seed, uint64_t events) = 0;
-    virtual void clear_fault() = 0;
     virtual bool fault_fired() const = 0;
 };
 

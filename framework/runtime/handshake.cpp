@@ -76,7 +76,7 @@ op_host::Status compare_with_first(const Handshake& first, const Handshake& peer
         return differs(own, rank, Field::kLayoutAbi, "the layout hash", number(peer.layout_hash),
                        number(first.layout_hash), "the ranks run different builds of ascend-deepep");
     }
-    if (std::strcmp(first.target, kTwinTarget) != 0) return {};
+    if (std::strcmp(first.target, op_host::kTwinTarget) != 0) return {};
     const std::string host = twin::host_difference(first.host, peer.host);
     if (!host.empty()) {
         op_host::Status status =

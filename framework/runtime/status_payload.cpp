@@ -3,6 +3,8 @@
 // Attributes of the exceptions, and statuses of errors that no check or kernel finds. Layer: framework.
 #include "framework/runtime/status_payload.h"
 
+#include <unistd.h>
+
 #include "op_host/error_class.h"
 #include "op_host/messages.h"
 
@@ -51,6 +53,23 @@ op_host::Status own_refusal(uint32_t rank, Code code, Field field, int64_t got, 
     status.refusal.rank = rank;
     status.record.rank = rank;
     status.message = message;
+    return status;
+}
+
+op_host::Status inherited_communicator(uint32_t rank, const std::string& name, int64_t maker) {
+    return own_refusal(rank, Code::kNotEqual, Field::kGroupEp, ::getpid(), maker,
+                       "communicator '" + name + "' was made by process " + std::to_string(maker) +
+                           " and inherited over fork: make one in this process");
+}
+
+op_host::Status closed_communicator(uint32_t rank, const std::string& name) {
+    return own_refusal(rank, Code::kNotEqual, Field::kGroupEp, 0, 0,
+                       "communicator '" + name + "' is closed: make a new one");
+}
+
+op_host::Status stamp(op_host::Status status, uint32_t rank, OperationKind kind) {
+    status.record.rank = rank;
+    status.record.kind = static_cast<uint32_t>(kind);
     return status;
 }
 

@@ -34,6 +34,14 @@ op_host::Status setup_failure(uint32_t rank, const std::string& message);
 op_host::Status own_refusal(uint32_t rank, Code code, Field field, int64_t got, int64_t limit,
                             const std::string& message);
 
+// The two ways in which a communicator of any target is no longer usable: inherited over fork from the process `maker`,
+// and closed.
+op_host::Status inherited_communicator(uint32_t rank, const std::string& name, int64_t maker);
+op_host::Status closed_communicator(uint32_t rank, const std::string& name);
+
+// The status as that of an operation of rank `rank`: see status_payload().
+op_host::Status stamp(op_host::Status status, uint32_t rank, OperationKind kind);
+
 }  // namespace ascend_deepep
 
 #endif  // ASCEND_DEEPEP_FRAMEWORK_RUNTIME_STATUS_PAYLOAD_H

@@ -13,7 +13,7 @@ namespace {
 
 struct Targets {
     std::mutex mutex;
-    std::map<std::string, TargetFactory> factories{{kTwinTarget, &create_twin}};
+    std::map<std::string, TargetFactory> factories{{op_host::kTwinTarget, &create_twin}};
 };
 
 Targets& targets() {
@@ -63,7 +63,7 @@ std::vector<std::string> target_names() {
 
 std::shared_ptr<Communicator> Communicator::create(const CommunicatorOptions& options, const AllGather& all_gather) {
     CommunicatorOptions chosen = options;
-    if (chosen.target.empty()) chosen.target = kTwinTarget;
+    if (chosen.target.empty()) chosen.target = op_host::kTwinTarget;
     const TargetFactory factory = find_factory(chosen.target);
     if (!factory) refuse_target(chosen, all_gather);
     return factory(chosen, all_gather);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The targets of this process by name, and the factory of the one that is always there. Layer: framework.
+// The factory of the target that every process has. Layer: framework.
 #ifndef ASCEND_DEEPEP_FRAMEWORK_RUNTIME_TARGETS_H
 #define ASCEND_DEEPEP_FRAMEWORK_RUNTIME_TARGETS_H
 
@@ -8,9 +8,7 @@
 
 namespace ascend_deepep {
 
-constexpr const char* kTwinTarget = "twin";
-
-// Collective; options.target is "twin".
+// Collective; options.target is op_host::kTwinTarget.
 std::shared_ptr<Communicator> create_twin(const CommunicatorOptions& options, const AllGather& all_gather);
 
 }  // namespace ascend_deepep

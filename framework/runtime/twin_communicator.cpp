@@ -96,22 +96,13 @@ std::shared_ptr<TwinResources> TwinCommunicator::resources() const {
     return resources_;
 }
 
-op_host::Status TwinCommunicator::stamp(op_host::Status status, OperationKind kind) const {
-    status.record.rank = options_.rank;
-    status.record.kind = static_cast<uint32_t>(kind);
-    return status;
+op_host::Status TwinCommunicator::stamp(const op_host::Status& status, OperationKind kind) const {
+    return ascend_deepep::stamp(status, options_.rank, kind);
 }
 
 op_host::Status TwinCommunicator::usable() const {
-    if (::getpid() != pid_) {
-        return own_refusal(options_.rank, Code::kNotEqual, Field::kGroupEp, ::getpid(), pid_,
-                           "communicator '" + options_.name + "' was made by process " + std::to_string(pid_) +
-                               " and inherited over fork: make one in this process");
-    }
-    if (is_closed_.load()) {
-        return own_refusal(options_.rank, Code::kNotEqual, Field::kGroupEp, 0, 0,
-                           "communicator '" + options_.name + "' is closed: make a new one");
-    }
+    if (::getpid() != pid_) return inherited_communicator(options_.rank, options_.name, pid_);
+    if (is_closed_.load()) return closed_communicator(options_.rank, options_.name);
     return health();
 }
 
@@ -144,7 +135,7 @@ op_host::Machine TwinCommunicator::machine(const TwinResources& resources) const
     machine.workspace = address(resources.workspace);
     machine.rank = options_.rank;
     machine.num_cores = options_.num_cores;
-    machine.timeout_cycles = uint64_t{options_.timeout_ms} * 1'000'000;
+    machine.timeout_cycles = uint64_t{options_.timeout_ms} * op_host::kCyclesPerMs;
     return machine;
 }
 
@@ -357,10 +348,6 @@ op_host::Status TwinCommunicator::set_fault(const std::string& name, uint64_t se
     }
     if (const auto held = resources()) held->fabric->fault().arm(kind, seed, twin::fault_event(seed, events));
     return {};
-}
-
-void TwinCommunicator::clear_fault() {
-    if (const auto held = resources()) held->fabric->fault().clear();
 }
 
 bool TwinCommunicator::fault_fired() const {

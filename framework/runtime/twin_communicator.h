@@ -47,7 +47,7 @@ class TwinCommunicator final : public Communicator {
     op_host::Status synchronize() override { return health(); }  // calls have ended when they return
     void close() override;
     bool closed() const override { return is_closed_.load(); }
-    std::string target() const override { return kTwinTarget; }
+    std::string target() const override { return op_host::kTwinTarget; }
     op_host::Machine machine() const override;
     const CommunicatorOptions& options() const override { return options_; }
     uint64_t window_bytes() const override { return options_.window_bytes; }
@@ -55,7 +55,6 @@ class TwinCommunicator final : public Communicator {
     Counters counters() const override;
     std::string layout() const override { return "per-rank"; }
     op_host::Status set_fault(const std::string& name, uint64_t seed, uint64_t events) override;
-    void clear_fault() override;
     bool fault_fired() const override;
 
   private:
@@ -66,7 +65,7 @@ class TwinCommunicator final : public Communicator {
     op_host::Status outcome(OperationKind kind, TwinResources& resources, uint64_t sequence, double seconds) const;
     op_host::Machine machine(const TwinResources& resources) const;
     op_host::Status usable() const;
-    op_host::Status stamp(op_host::Status status, OperationKind kind) const;
+    op_host::Status stamp(const op_host::Status& status, OperationKind kind) const;
     void break_with(const op_host::Status& failure);
     void book(const TwinResources& resources);
     std::shared_ptr<TwinResources> resources() const;

@@ -21,7 +21,7 @@ constexpr const char* kMakeOne =
 
 // The kernels of the package run there and nowhere else. The tests' package has kernels of the twin.
 #if !defined(ASCEND_DEEPEP_PACKAGE_TARGET)
-#define ASCEND_DEEPEP_PACKAGE_TARGET op_host::target_of(op_host::DeviceType::kNpu)
+#define ASCEND_DEEPEP_PACKAGE_TARGET op_host::kNpuTarget
 #endif
 const char* const kTarget = ASCEND_DEEPEP_PACKAGE_TARGET;
 

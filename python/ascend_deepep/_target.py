@@ -13,11 +13,9 @@ import warnings
 from pathlib import Path
 
 from ascend_deepep import _runtime
-from ascend_deepep.config import PREFIX
+from ascend_deepep.config import NPU, PREFIX, TWIN
 from ascend_deepep.errors import ArgumentError
 
-TWIN = "twin"
-NPU = "ascend950"
 NPU_LIBRARY = "libascend_deepep_ops_npu.so"
 
 _missing = "the operators are not loaded"

@@ -20,7 +20,9 @@ PREFIX = "ASCEND_DEEPEP_"
 
 ENGINES = ("mte", "urma")
 POLICIES = ("fast", "sim")
-TARGETS = ("auto", "twin", "ascend950")
+TWIN = "twin"  # names of targets as op_host/tensor_device.h has them
+NPU = "ascend950"
+TARGETS = ("auto", TWIN, NPU)
 DEFAULT_TIMEOUT_MS = 30_000
 
 

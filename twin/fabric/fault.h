@@ -36,7 +36,6 @@ class FaultInjector {
   public:
     // Strikes event number `event`, from 0. `seed` places what the kind leaves open: a bit, a block.
     void arm(FaultKind kind, uint64_t seed, uint64_t event);
-    void clear() { kind_ = FaultKind::kNone; }
     bool fired() const { return fired_; }
 
     // Called once for every event.

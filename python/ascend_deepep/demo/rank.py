@@ -18,7 +18,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from ascend_deepep import Communicator, DeepEPError, DispatchOutput, combine_v2, dispatch_v2, reference
-from ascend_deepep._target import TWIN
+from ascend_deepep.config import TWIN
 from ascend_deepep.demo import compare
 from ascend_deepep.demo.device import choose_device, to_host
 from ascend_deepep.demo.experts import ExactExperts, Experts, apply_blocks, exact_factor, make_experts

@@ -27,7 +27,7 @@ inline void run_npu_ranks(uint32_t num_ranks, const std::function<void(const Ran
 
 inline CommunicatorOptions npu_options(const Rank& rank, const std::string& name = "test") {
     CommunicatorOptions options = rank.options(name);
-    options.target = npu::kNpuTarget;
+    options.target = op_host::kNpuTarget;
     return options;
 }
 

@@ -46,7 +46,7 @@ TEST(a_package_finds_the_communicator_by_its_name) {
         CHECK(std::memcmp(&answer.limits, &options.limits, sizeof(answer.limits)) == 0);
         CHECK_EQ(answer.machine.rank, rank.rank());
         CHECK_EQ(answer.machine.num_cores, options.num_cores);
-        CHECK_EQ(answer.machine.timeout_cycles, uint64_t{options.timeout_ms} * 1'000'000);
+        CHECK_EQ(answer.machine.timeout_cycles, uint64_t{options.timeout_ms} * op_host::kCyclesPerMs);
         CHECK(answer.machine.window_table != 0 && answer.machine.queue_table != 0 && answer.machine.workspace != 0);
         CHECK_EQ(answer.engine, CombineEngine::kUrma);
         CHECK_EQ(ask("another").result, int{op_host::kMachineUnknown});

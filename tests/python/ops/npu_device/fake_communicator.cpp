@@ -23,7 +23,7 @@ class FakeCommunicator final : public Communicator {
     FakeCommunicator(std::unique_ptr<NameReservation> name, std::shared_ptr<Communicator> twin, int32_t device)
         : name_(std::move(name)), twin_(std::move(twin)), device_(device) {}
 
-    std::string target() const override { return "ascend950"; }
+    std::string target() const override { return op_host::kNpuTarget; }
     int32_t device_index() const override { return device_; }
 
     Status check(const op_host::DispatchCall& call, op_host::DispatchShapes* shapes) override {
@@ -56,7 +56,6 @@ class FakeCommunicator final : public Communicator {
     Status set_fault(const std::string& name, uint64_t seed, uint64_t events) override {
         return twin_->set_fault(name, seed, events);
     }
-    void clear_fault() override { twin_->clear_fault(); }
     bool fault_fired() const override { return twin_->fault_fired(); }
 
   private:
