@@ -40,13 +40,6 @@ uint64_t HeapRanges::top() const {
     return used_.empty() ? 0 : used_.rbegin()->first + used_.rbegin()->second;
 }
 
-bool HeapRanges::is_free(uint64_t offset, uint64_t bytes) const {
-    if (offset > bytes_ || bytes > bytes_ - offset) return false;
-    return std::none_of(used_.begin(), used_.end(), [&](const auto& range) {
-        return offset < range.first + range.second && range.first < offset + bytes;
-    });
-}
-
 std::shared_ptr<Endpoint> Endpoint::current() {
     Current& current = current_endpoint();
     const std::lock_guard<std::mutex> lock(current.mutex);

@@ -39,7 +39,6 @@ class HeapRanges {
     uint64_t first_free(uint64_t bytes) const;
     // Offset behind all ranges in use.
     uint64_t top() const;
-    bool is_free(uint64_t offset, uint64_t bytes) const;
     void take(uint64_t offset, uint64_t bytes) { used_[offset] = bytes; }
     void release(uint64_t offset) { used_.erase(offset); }
 

@@ -27,7 +27,6 @@ class LateRefusals {
     };
     // All that was noted and not told yet, as one notice.
     std::optional<Notice> take();
-    bool empty() const { return pending_.empty(); }
 
   private:
     struct Refused {

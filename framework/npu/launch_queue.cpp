@@ -213,11 +213,6 @@ bool LaunchQueue::drain(void* current_stream, bool (*interrupted)()) {
     return true;
 }
 
-size_t LaunchQueue::num_slots() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return slots_.num_slots();
-}
-
 void LaunchQueue::stop() {
     const std::lock_guard<std::mutex> lock(mutex_);
     is_stopped_ = true;

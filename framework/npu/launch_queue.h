@@ -73,7 +73,6 @@ class LaunchQueue : public std::enable_shared_from_this<LaunchQueue> {
     // Waits until the task queue has passed everything on and all streams in use are empty, in slices: `interrupted` is
     // asked between them. False when it said so.
     bool drain(void* current_stream, bool (*interrupted)());
-    size_t num_slots() const;
 
     // No launch starts any more.
     void stop();

@@ -50,7 +50,6 @@ class TilingSlots {
 
     size_t num_running() const { return running_.size(); }
     bool has_recorded() const { return !recorded_.empty(); }
-    size_t num_slots() const { return slots_.size(); }
     void visit_all(const Visitor& visitor);
 
   private:
