@@ -138,7 +138,7 @@ TEST(asking_for_the_operator_package_takes_no_news_away) {
             CommunicatorLimits limits;
             op_host::Machine machine;
             CombineEngine engine = CombineEngine::kMte;
-            CHECK_EQ(ascend_deepep_package_machine("test", npu::kNpuTarget, &limits, &machine, &engine),
+            CHECK_EQ(ascend_deepep_package_machine("test", op_host::kNpuTarget, &limits, &machine, &engine),
                      op_host::kMachineFound);
             CHECK(contains(communicator->synchronize().message, "rank 0 refused dispatch_v2"));
         }
