@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "contract/window_layout.h"
+#include "twin/runtime/window_map.h"
 #include "twin/sim/random.h"
 
 namespace ascend_deepep::sim {
@@ -39,6 +40,9 @@ class WindowArena {
     const WindowLayout& layout() const { return layout_; }
     Shadow& shadow(uint32_t rank) { return shadows_[rank]; }
 
+    twin::WindowMap map_of(uint32_t rank) const {
+        return {base_, stride_ * shadows_.size(), window(rank), window_bytes()};
+    }
     bool contains(const void* p) const { return distance(p) < stride_ * shadows_.size(); }
     uint32_t rank_of(const void* p) const { return static_cast<uint32_t>(distance(p) / stride_); }
     uint64_t offset_of(const void* p) const { return distance(p) % stride_; }

@@ -108,11 +108,10 @@ bool SimRank::find(const void* p, size_t bytes, Place* place) {
 void SimRank::refuse(const void* p, size_t bytes, bool write) const {
     const char* what = write ? "GM store" : "GM load";
     if (arena_.contains(p)) {
-        twin::raise_fault({what, "a kernel accesses its own window only; peers' are written by block copies",
-                           arena_.rank_of(p), config_.rank, "use put_block"});
+        twin::refuse(twin::rules::kOwnWindowOnly, what, arena_.rank_of(p), config_.rank, "use put_block");
     }
-    twin::raise_fault({what, "an access lies in a tensor of the call, a window or the workspace", bytes, 0,
-                       "check the address; tensors are known with their exact sizes"});
+    twin::refuse(twin::rules::kGmKnownRange, what, bytes, 0,
+                 "check the address; tensors are known with their exact sizes");
 }
 
 void SimRank::took(const Place& place, size_t bytes) {

@@ -41,7 +41,7 @@ class SimRank final : public twin::GmHooks {
     void look(uint32_t gone);
 
     // GmHooks.
-    bool is_window(const void* p) const override { return arena_.contains(p); }
+    twin::WindowMap window_map() const override { return arena_.map_of(config_.rank); }
     void window_write(void* dst, const void* src, size_t bytes) override;
     void window_read(void* dst, const void* src, size_t bytes) override;
     void window_read_pieces(const twin::Pieces& pieces) override;

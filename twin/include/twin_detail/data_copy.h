@@ -129,7 +129,7 @@ inline void copy_from_gm(const CopyPlan& plan) {
         return;
     }
     for (uint32_t i = 0; i < plan.blocks; ++i) {
-        if constexpr (Policy::kChecksWords) hooks.copied(plan.src + plan.src_step * i, plan.block_bytes, false);
+        if constexpr (Policy::kChecksWords) core.hooks->copied(plan.src + plan.src_step * i, plan.block_bytes, false);
         copy_piece(plan.dst + plan.dst_step * i, plan.src + plan.src_step * i, plan.block_bytes);
     }
 }
