@@ -19,7 +19,8 @@ usage: ./build.sh VERB
   demo [ARG...]        build, then `ascend-deepep demo ARG...`
   test                 build, C++ tests, Python tests, sim policy, sanitizers; minutes by step
   test fast            the C++ tests and the quick Python tests
-  test long [MINUTES]  mutants, sweep, gloo, long tests, aarch64, packaging; goes on where it stopped for this tree
+  test long [MINUTES]  mutants, sweep, gloo, long tests, more with sanitizers, aarch64, packaging; goes on where it
+                       stopped for this tree
   check                format, lint, types, tidy rules (tools/check), header-check stamp
   format               rewrite our sources as `check` wants them
   header-check         op_kernel/ and the twin's headers against the AscendC headers in $ASC_DEVKIT; `report` only the

@@ -43,9 +43,10 @@ step_cpp() {
     ctest --test-dir "$DEV_BUILD" --output-on-failure --no-tests=error
 }
 
+# Two workers, by files: most of these tests wait, for ranks, imports or time-outs.
 step_python() {
     need_package
-    python -m pytest -q -m "not long"
+    python -m pytest -q -m "not long" -n 2 --dist loadfile
 }
 
 step_python-fast() {
@@ -58,21 +59,38 @@ step_sim() {
     ASCEND_DEEPEP_TWIN_POLICY=sim python -m pytest -q -m "sim and not long"
 }
 
+# sanitized_build [TARGET...]: configure build/asan and build the targets, or all of them.
+sanitized_build() {
+    cmake --preset asan -DASCEND_DEEPEP_BUILD_PYTHON=ON -DPython_EXECUTABLE="$VENV/bin/python" > /dev/null
+    cmake --build build/asan -j "$JOBS" ${1:+--target "$@"}
+}
+
+# The programs that run the kernels or own memory; `sanitizer-rest` has the others.
+SANITIZED=(cann fabric npu protocol runtime)
+
 # The Python selection runs under the venv's base interpreter with a staged package: PYTHONPATH entries, unlike the
 # venv's own site-packages, have no .pth file executed, so the editable package cannot come before the stage. Capture
 # is by sys, so that the report of a sanitizer that ends the process is seen.
 step_sanitizer() {
     need_package
-    local stage="$PWD/build/asan/stage" libraries
-    cmake --preset asan -DASCEND_DEEPEP_BUILD_PYTHON=ON -DPython_EXECUTABLE="$VENV/bin/python" > /dev/null
-    cmake --build build/asan -j "$JOBS"
-    ctest --preset asan --no-tests=error
+    local stage="$PWD/build/asan/stage" libraries names
+    sanitized_build ascend_deepep_ops_cpu _runtime "${SANITIZED[@]/%/_test}"
+    names="$(IFS='|' && echo "${SANITIZED[*]}")"
+    ctest --preset asan --no-tests=error -R "^($names)\$"
     rm -rf "$stage"
     cmake --install build/asan --prefix "$stage" > /dev/null
     cp -r python/ascend_deepep/. "$stage/ascend_deepep/"
     libraries="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
     LD_PRELOAD="$libraries" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$stage:$(site_packages)" \
         "$PYTHON" -m pytest -q --capture=sys -m sanitizer
+}
+
+step_sanitizer-rest() {
+    need_package
+    local names
+    sanitized_build
+    names="$(IFS='|' && echo "${SANITIZED[*]}")"
+    ctest --preset asan --no-tests=error -E "^($names)\$"
 }
 
 step_packaging() {
@@ -124,7 +142,7 @@ tree_hash() {
 }
 
 # Those that say most about the kernels come first: with a budget of minutes the last ones may not be reached.
-LONG_SUITES=(mutants sweep gloo python-long aarch64 packaging)
+LONG_SUITES=(mutants sweep gloo python-long sanitizer-rest aarch64 packaging)
 NOT_REACHED=build/long/not-reached # the suites that the last call left open, for its caller; empty when it left none
 
 # test_long [MINUTES]: each suite not yet passed for this very tree. With a budget, what does not fit is named as not
