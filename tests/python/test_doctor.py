@@ -154,7 +154,7 @@ def _as_installed(folder: Path, text: str) -> None:
     (info / "entry_points.txt").write_text("[torch.backends]\ntorch_npu = torch_npu:_autoload\n")
 
 
-@pytest.mark.parametrize("kind", ["ImportError", "abort"])
+@pytest.mark.parametrize("kind", ["ImportError", pytest.param("abort", marks=pytest.mark.long)])
 def test_autoload_that_keeps_torch_from_being_imported(kind: str, tmp_path: Path) -> None:
     """The package cannot run in this environment, which is exit 1; the report says which variable helps."""
     _as_installed(tmp_path, IMPORTS[kind][0])
@@ -253,7 +253,14 @@ def test_a_bad_value_in_the_environment_exits_2(command: list[str], name: str) -
     assert done.stderr.startswith("ArgumentError: ASCEND_DEEPEP_" + name) and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("variable", [{"TARGET": "ascend950"}, {"TWIN_FAULT": "gremlin"}, {"NUM_CORES": "300"}])
+@pytest.mark.parametrize(
+    "variable",
+    [
+        {"TARGET": "ascend950"},
+        pytest.param({"TWIN_FAULT": "gremlin"}, marks=pytest.mark.long),
+        pytest.param({"NUM_CORES": "300"}, marks=pytest.mark.long),
+    ],
+)
 def test_values_that_only_the_runtime_can_judge_exit_2(variable: dict[str, str]) -> None:
     ((name, value),) = variable.items()
     for command in (["doctor"], ["demo", "--ranks", "1", "--tokens", "1", "--hidden", "64"]):

@@ -19,6 +19,8 @@ from tools.check.tree import Tree
 from tools.torch_npu_check import acl_table, run, symbols, units
 from tools.torch_npu_check.wheel import PIN, Wheel, WheelError, obtain, torch_directory
 
+pytestmark = pytest.mark.long  # compiles against the wheel of torch_npu, as `check` does
+
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Declares a function of torch_npu's namespace as its headers would, and calls it.

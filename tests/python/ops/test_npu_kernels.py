@@ -24,6 +24,8 @@ from ascend_deepep._load import load_ops
 from ascend_deepep.errors import ArgumentError
 from tests.python.ops.support import SMALL, Shape
 
+pytestmark = pytest.mark.long  # builds the library for NPU tensors
+
 os.environ["ASCEND_DEEPEP_TARGET"] = "twin"  # of the communicators made here; the others are the fake's
 load_ops()
 OPERATORS = ["npu::dispatch_v2", "npu::combine_v2"]
