@@ -16,6 +16,8 @@ from ascend_deepep._load import _library_directory
 from tests.python.ops.npu_device.build import build
 from tests.python.ops.support import COMBINE_SCHEMA, DISPATCH_SCHEMA, run_program
 
+pytestmark = pytest.mark.long  # builds the library for NPU tensors
+
 PRELUDE = """
 import gc, os, types
 import torch
@@ -23,8 +25,6 @@ from ascend_deepep import Communicator
 from ascend_deepep._load import load_ops
 from ascend_deepep.errors import ArgumentError
 from tests.python.ops.support import SMALL, Shape
-
-pytestmark = pytest.mark.long  # builds the library for NPU tensors
 
 os.environ["ASCEND_DEEPEP_TARGET"] = "twin"  # of the communicators made here; the others are the fake's
 load_ops()
