@@ -194,7 +194,14 @@ def test_kill_is_reported_by_every_survivor() -> None:
     assert _run("demo", "--ranks", "4", "--hidden", "256").returncode == 0
 
 
-@pytest.mark.parametrize("fault", _runtime.fault_names())
+# Each costs seconds: a control message and a CQE stand for the others in `test`.
+_QUICK_FAULTS = ("drop-control", "bad-cqe")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(name, marks=[] if name in _QUICK_FAULTS else [pytest.mark.long]) for name in _runtime.fault_names()],
+)
 def test_faults_never_end_exact(fault: str) -> None:
     """An error that names rank and stage, or a difference that does; without the fault the command is exact."""
     words = ["demo", "--ranks", "4", "--hidden", "256", "--seed", "3", "--json"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
 import sys
 import time
 
@@ -12,7 +14,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from ascend_deepep.errors import PeerLost
-from ascend_deepep.testing import Context, Pool, RankErrors
+from ascend_deepep.testing import Context, Pool, RankErrors, wire
 
 pytestmark = pytest.mark.fast
 
@@ -151,3 +153,19 @@ def test_closed_pool_leaves_no_process() -> None:
     while any(os.path.exists(f"/proc/{pid}") for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+
+
+def test_a_server_whose_pool_is_gone_ends_in_silence() -> None:
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-m", "ascend_deepep.testing.server", str(theirs.fileno())]
+    server = subprocess.Popen(command, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE, text=True)
+    theirs.close()
+    assert wire.receive(ours)[0] == "ready"
+    kept, of_rank = socket.socketpair()
+    server.send_signal(signal.SIGSTOP)
+    wire.send_with_socket(ours, 0, of_rank)  # a rank is asked for, and nobody waits for the answer
+    for end in (ours, kept, of_rank):
+        end.close()
+    server.send_signal(signal.SIGCONT)
+    _, err = server.communicate(timeout=60)
+    assert (server.returncode, err) == (0, "")

@@ -66,7 +66,7 @@ sanitized_build() {
 }
 
 # The programs that run the kernels or own memory; `sanitizer-rest` has the others.
-SANITIZED=(fabric npu protocol runtime)
+SANITIZED=(fabric protocol runtime)
 
 # The Python selection runs under the venv's base interpreter with a staged package: PYTHONPATH entries, unlike the
 # venv's own site-packages, have no .pth file executed, so the editable package cannot come before the stage. Capture

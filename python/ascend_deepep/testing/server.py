@@ -63,7 +63,8 @@ def main(control: socket.socket) -> None:
                 return
             sock.close()
             ranks.add(pid)
-            wire.send(control, ("born", pid, rank))
+            with contextlib.suppress(*wire.GONE):  # as in _reap: the next read finds out
+                wire.send(control, ("born", pid, rank))
 
 
 def _preload() -> None:
