@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "call_parts.h"
 #include "check.h"
 #include "framework/runtime/kernel_library.h"
 #include "op_host/check.h"
@@ -18,27 +19,6 @@ namespace ascend_deepep::test {
 namespace {
 
 constexpr uint64_t kNonce = 77;
-
-uint64_t address(const void* p) {
-    return reinterpret_cast<uint64_t>(p);
-}
-
-op_host::TensorInfo tensor(Dtype dtype, std::vector<int64_t> shape) {
-    op_host::TensorInfo info;
-    info.is_present = true;
-    info.dtype = dtype;
-    info.shape = std::move(shape);
-    return info;
-}
-
-op_host::CommonAttributes attributes(const WorldOptions& options, uint32_t rank, const Batch& batch) {
-    op_host::CommonAttributes result;
-    result.ep_world_size = options.limits.num_ranks;
-    result.ep_rank_id = rank;
-    result.moe_expert_num = options.limits.num_experts;
-    result.global_bs = int64_t{batch.max_tokens} * options.limits.num_ranks;
-    return result;
-}
 
 // A copy of the data that begins `shift` elements behind its (64 B aligned or not) storage.
 template <typename T>
@@ -52,11 +32,6 @@ std::vector<T> shifted(const std::vector<T>& data, uint32_t shift) {
 template <typename T>
 const T* placed(const std::vector<T>& data, const std::vector<T>& copy, uint32_t shift) {
     return shift == 0 ? data.data() : copy.data() + shift;
-}
-
-template <typename T>
-twin::GmRange range(const std::vector<T>& data) {
-    return {data.data(), data.size() * sizeof(T)};
 }
 
 }  // namespace
@@ -120,7 +95,7 @@ DispatchResult RankMachine::dispatch(const Batch& batch) {
     op_host::DispatchCall call;
     call.x = tensor(batch.dtype, {batch.num_tokens, batch.hidden});
     call.expert_ids = tensor(Dtype::kInt32, {batch.num_tokens, batch.num_topk});
-    call.attributes = attributes(options_, rank_, batch);
+    call.attributes = attributes(options_.limits, rank_, batch);
     op_host::DispatchShapes shapes;
     const op_host::Status status = op_host::check_dispatch(options_.limits, rank_, call, &shapes);
     if (!status.ok()) throw std::runtime_error(status.message);
@@ -157,7 +132,7 @@ CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dis
         call.expert_scales = tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
     else
         call.expert_scales = tensor(Dtype::kFp32, {0});
-    call.attributes = attributes(options_, rank_, batch);
+    call.attributes = attributes(options_.limits, rank_, batch);
     const op_host::Status status = op_host::check_combine(options_.limits, rank_, call);
     if (!status.ok()) throw std::runtime_error(status.message);
     CombineResult result;

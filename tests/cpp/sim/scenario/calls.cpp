@@ -5,39 +5,9 @@
 #include <stdexcept>
 
 #include "op_host/check.h"
+#include "protocol/call_parts.h"
 
 namespace ascend_deepep::test {
-namespace {
-
-uint64_t address(const void* p) {
-    return reinterpret_cast<uint64_t>(p);
-}
-
-op_host::TensorInfo tensor(Dtype dtype, std::vector<int64_t> shape) {
-    op_host::TensorInfo info;
-    info.is_present = true;
-    info.dtype = dtype;
-    info.shape = std::move(shape);
-    return info;
-}
-
-template <typename T>
-twin::GmRange range(const std::vector<T>& data) {
-    return {data.data(), data.size() * sizeof(T)};
-}
-
-op_host::CommonAttributes attributes(const Scenario& scenario, uint32_t rank, const Batch& batch) {
-    const CommunicatorLimits& limits = scenario.world.limits;
-    op_host::CommonAttributes result;
-    result.ep_world_size = limits.num_ranks;
-    result.ep_rank_id = rank;
-    result.moe_expert_num = limits.num_experts;
-    result.global_bs = int64_t{batch.max_tokens} * limits.num_ranks;
-    return result;
-}
-
-}  // namespace
-
 uint64_t trailer_word(uint64_t capacity_rows) {
     return align_up(capacity_rows * kTripleWords, kUnitBytes / sizeof(uint32_t));
 }
@@ -51,7 +21,7 @@ DispatchResult Calls::dispatch(const Batch& batch) {
     op_host::DispatchCall call;
     call.x = tensor(batch.dtype, {batch.num_tokens, batch.hidden});
     call.expert_ids = tensor(Dtype::kInt32, {batch.num_tokens, batch.num_topk});
-    call.attributes = attributes(scenario_, rank_.rank(), batch);
+    call.attributes = attributes(scenario_.world.limits, rank_.rank(), batch);
     op_host::DispatchShapes shapes;
     const op_host::Status status = op_host::check_dispatch(scenario_.world.limits, rank_.rank(), call, &shapes);
     if (!status.ok()) throw std::runtime_error(status.message);
@@ -94,7 +64,7 @@ CombineResult Calls::combine(const Batch& batch, const DispatchResult& dispatche
     call.ep_send_counts = tensor(Dtype::kInt32, {static_cast<int64_t>(dispatched.ep_recv_counts.size())});
     call.expert_scales =
         batch.scales.empty() ? tensor(Dtype::kFp32, {0}) : tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
-    call.attributes = attributes(scenario_, rank_.rank(), batch);
+    call.attributes = attributes(scenario_.world.limits, rank_.rank(), batch);
     const op_host::Status status = op_host::check_combine(scenario_.world.limits, rank_.rank(), call);
     if (!status.ok()) throw std::runtime_error(status.message);
     CombineResult result;

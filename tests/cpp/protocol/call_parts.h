@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pieces of an operator call over vectors, for ranks that launch kernels without a communicator. Layer: tests.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "op_host/calls.h"
+#include "world.h"
+
+namespace ascend_deepep::test {
+
+inline uint64_t address(const void* p) {
+    return reinterpret_cast<uint64_t>(p);
+}
+
+inline op_host::TensorInfo tensor(Dtype dtype, std::vector<int64_t> shape) {
+    op_host::TensorInfo info;
+    info.is_present = true;
+    info.dtype = dtype;
+    info.shape = std::move(shape);
+    return info;
+}
+
+template <typename T>
+twin::GmRange range(const std::vector<T>& data) {
+    return {data.data(), data.size() * sizeof(T)};
+}
+
+inline op_host::CommonAttributes attributes(const CommunicatorLimits& limits, uint32_t rank, const Batch& batch) {
+    op_host::CommonAttributes result;
+    result.ep_world_size = limits.num_ranks;
+    result.ep_rank_id = rank;
+    result.moe_expert_num = limits.num_experts;
+    result.global_bs = int64_t{batch.max_tokens} * limits.num_ranks;
+    return result;
+}
+
+}  // namespace ascend_deepep::test
