@@ -6,7 +6,8 @@
 #include <random>
 
 #include "check.h"
-#include "oracle.h"
+#include "simulator/scenario/oracle.h"
+#include "world.h"
 
 namespace ascend_deepep::test {
 

@@ -8,11 +8,11 @@
 #include <stdexcept>
 #include <thread>
 
-#include "call_parts.h"
 #include "check.h"
 #include "framework/runtime/kernel_library.h"
 #include "op_host/check.h"
 #include "op_host/roles.h"
+#include "simulator/scenario/call_parts.h"
 #include "twin/runtime/launch.h"
 
 namespace ascend_deepep::test {

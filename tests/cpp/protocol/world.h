@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "contract/tiling_data.h"
 #include "op_host/tiling.h"
+#include "simulator/scenario/batch.h"
 #include "twin/fabric/fabric.h"
 #include "twin/runtime/kernel_table.h"
 
 namespace ascend_deepep::test {
+
+using namespace simulator;  // batches, results, the oracle
 
 struct WorldOptions {
     CommunicatorLimits limits{};
@@ -23,35 +25,6 @@ struct WorldOptions {
     std::string policy = "fast";
     uint64_t tag_base = uint64_t{0x1234567} << 32;
     uint64_t timeout_ms = 20000;
-};
-
-// The routing and payload of one rank for one round.
-struct Batch {
-    uint32_t num_tokens = 0;
-    uint32_t max_tokens = 0;  // M of the call
-    uint32_t hidden = 0;
-    uint32_t num_topk = 0;
-    Dtype dtype = Dtype::kBf16;
-    std::vector<int32_t> expert_ids;  // [num_tokens, num_topk]
-    std::vector<uint16_t> x;          // [num_tokens, hidden]
-    std::vector<float> scales;        // [num_tokens, num_topk], or empty
-    uint32_t shift = 0;               // elements that every input tensor begins behind an aligned address
-};
-
-struct DispatchResult {
-    OperationOutcome outcome{};
-    ErrorRecord record{};
-    uint32_t capacity_rows = 0;
-    std::vector<uint16_t> expand_x;
-    std::vector<int32_t> assist_info;
-    std::vector<int32_t> ep_recv_counts;
-    std::vector<int64_t> expert_token_nums;
-};
-
-struct CombineResult {
-    OperationOutcome outcome{};
-    ErrorRecord record{};
-    std::vector<uint16_t> x;
 };
 
 // One rank: its machine, and the two operators on it.

@@ -2,13 +2,15 @@
 // Parts of the simulator by themselves: chance, order of events, watched lines, and what each checker says of a write.
 // Layer: tests.
 #include "check.h"
-#include "sim/scenario/scenario.h"
+#include "simulator/scenario/scenario.h"
 #include "twin/sim/checks/queues.h"
 #include "twin/sim/checks/reuse.h"
 #include "twin/sim/checks/unwritten.h"
 
 namespace ascend_deepep::test {
 namespace {
+
+using namespace simulator;
 
 using sim::RemoteWrite;
 

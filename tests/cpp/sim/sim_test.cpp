@@ -6,10 +6,12 @@
 
 #include "check.h"
 #include "framework/runtime/kernel_library.h"
-#include "sim/scenario/runner.h"
+#include "simulator/scenario/runner.h"
 
 namespace ascend_deepep::test {
 namespace {
+
+using namespace simulator;
 
 constexpr uint64_t kSeeds = 400;
 

@@ -10,12 +10,12 @@
 #include <string>
 
 #include "framework/runtime/kernel_library.h"
-#include "sim/scenario/runner.h"
+#include "simulator/scenario/runner.h"
 
 namespace {
 
 using namespace ascend_deepep;
-using namespace ascend_deepep::test;
+using namespace ascend_deepep::simulator;
 
 struct Arguments {
     uint64_t first = 1, last = 100;  // both included

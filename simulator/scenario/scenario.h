@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "protocol/world.h"
+#include "simulator/scenario/batch.h"
 #include "twin/sim/world.h"
 
-namespace ascend_deepep::test {
+namespace ascend_deepep::simulator {
 
 enum class Act : uint32_t {
     kGood,
@@ -45,4 +45,4 @@ std::string describe(const Scenario& scenario);
 // Inputs of a rank in a round.
 Batch make_batch(const Scenario& scenario, uint32_t rank, uint32_t round);
 
-}  // namespace ascend_deepep::test
+}  // namespace ascend_deepep::simulator

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected results of dispatch and combine by plain loops over all ranks' inputs; shares no code with the product.
-// Layer: tests.
+// Layer: simulator.
 #pragma once
 
 #include <cstring>
 #include <vector>
 
-#include "world.h"
+#include "simulator/scenario/batch.h"
 
-namespace ascend_deepep::test {
+namespace ascend_deepep::simulator {
 
 struct ExpectedRows {
     std::vector<uint16_t> rows;       // dense
@@ -77,4 +77,4 @@ inline std::vector<uint16_t> expected_combine(const Batch& batch) {
     return result;
 }
 
-}  // namespace ascend_deepep::test
+}  // namespace ascend_deepep::simulator

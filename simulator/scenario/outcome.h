@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkers of what a call gave. Layer: tests.
+// Checkers of what a call gave. Layer: simulator.
 // "results": a good operation's outputs are those of the oracle, bit for bit, and a refused one left them alone. It
 //   looks at nothing else that a kernel wrote.
 // "outcome": an operation is good where it should be, refused by the right rank for the right reason where one rank
@@ -8,9 +8,9 @@
 //   sequence number, missing peers as many as it says.
 #pragma once
 
-#include "sim/scenario/scenario.h"
+#include "simulator/scenario/scenario.h"
 
-namespace ascend_deepep::test {
+namespace ascend_deepep::simulator {
 
 // Each returns what is wrong, or nothing.
 std::string outcome_fault(const Scenario& scenario, const sim::World& world, uint32_t rank, const Operation& operation,
@@ -27,4 +27,4 @@ std::string combine_fault(uint32_t rank, const Batch& batch, const CombineResult
 // Of an operation that was refused or failed.
 std::string leftover_fault(uint32_t rank, const DispatchResult& got);
 
-}  // namespace ascend_deepep::test
+}  // namespace ascend_deepep::simulator

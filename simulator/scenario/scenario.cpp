@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawing scenarios. Layer: tests.
-#include "sim/scenario/scenario.h"
+// Drawing scenarios. Layer: simulator.
+#include "simulator/scenario/scenario.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "protocol/oracle.h"
+#include "simulator/scenario/oracle.h"
 
-namespace ascend_deepep::test {
+namespace ascend_deepep::simulator {
 namespace {
 
 constexpr uint64_t kScenarioSalt = 0x5C3A91E7D2B60F48ULL;  // a world draws from the bare seed
@@ -136,4 +136,4 @@ Batch make_batch(const Scenario& s, uint32_t rank, uint32_t round) {
     return batch;
 }
 
-}  // namespace ascend_deepep::test
+}  // namespace ascend_deepep::simulator

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer: tests.
-#include "sim/scenario/outcome.h"
+// Layer: simulator.
+#include "simulator/scenario/outcome.h"
 
 #include <algorithm>
 
-#include "protocol/oracle.h"
+#include "simulator/scenario/oracle.h"
 #include "twin/sim/checks/aborts.h"
 
-namespace ascend_deepep::test {
+namespace ascend_deepep::simulator {
 namespace {
 
 std::string of_rank(uint32_t rank, const std::string& text) {
@@ -195,4 +195,4 @@ std::string leftover_fault(uint32_t rank, const DispatchResult& got) {
     return of_rank(rank, "counts are not zero after a dispatch that gave nothing");
 }
 
-}  // namespace ascend_deepep::test
+}  // namespace ascend_deepep::simulator

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hosts of a world. Layer: tests.
-#include "sim/scenario/runner.h"
+// The hosts of a world. Layer: simulator.
+#include "simulator/scenario/runner.h"
 
 #include <algorithm>
 #include <map>
 #include <memory>
 
-#include "protocol/oracle.h"
-#include "sim/scenario/calls.h"
-#include "sim/scenario/outcome.h"
+#include "simulator/scenario/calls.h"
+#include "simulator/scenario/oracle.h"
+#include "simulator/scenario/outcome.h"
 
-namespace ascend_deepep::test {
+namespace ascend_deepep::simulator {
 namespace {
 
 // Batches by round and rank, made once for all ranks.
@@ -206,4 +206,4 @@ SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::Kerne
     return result;
 }
 
-}  // namespace ascend_deepep::test
+}  // namespace ascend_deepep::simulator

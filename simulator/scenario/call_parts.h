@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of an operator call over vectors, for ranks that launch kernels without a communicator. Layer: tests.
+// Pieces of an operator call over vectors, for ranks that launch kernels without a communicator. Layer: simulator.
 #pragma once
 
 #include <utility>
 #include <vector>
 
 #include "op_host/calls.h"
-#include "world.h"
+#include "simulator/scenario/batch.h"
+#include "twin/runtime/launch.h"
 
-namespace ascend_deepep::test {
+namespace ascend_deepep::simulator {
 
 inline uint64_t address(const void* p) {
     return reinterpret_cast<uint64_t>(p);
@@ -36,4 +37,4 @@ inline op_host::CommonAttributes attributes(const CommunicatorLimits& limits, ui
     return result;
 }
 
-}  // namespace ascend_deepep::test
+}  // namespace ascend_deepep::simulator

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer: tests.
-#include "sim/scenario/calls.h"
+// Layer: simulator.
+#include "simulator/scenario/calls.h"
 
 #include <stdexcept>
 
 #include "op_host/check.h"
-#include "protocol/call_parts.h"
+#include "simulator/scenario/call_parts.h"
 
-namespace ascend_deepep::test {
+namespace ascend_deepep::simulator {
 uint64_t trailer_word(uint64_t capacity_rows) {
     return align_up(capacity_rows * kTripleWords, kUnitBytes / sizeof(uint32_t));
 }
@@ -103,4 +103,4 @@ OperationOutcome Calls::refuse(OperationKind kind, const Refusal& refusal) {
     return rank_.page().outcome;
 }
 
-}  // namespace ascend_deepep::test
+}  // namespace ascend_deepep::simulator

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one seed: scenario, world, checks. Layer: tests.
+// Runs one seed: scenario, world, checks. Layer: simulator.
 #pragma once
 
-#include "sim/scenario/scenario.h"
+#include "simulator/scenario/scenario.h"
 #include "twin/runtime/kernel_table.h"
 
-namespace ascend_deepep::test {
+namespace ascend_deepep::simulator {
 
 struct SeedOptions {
     bool with_faults = true;
@@ -27,4 +27,4 @@ struct SeedResult {
 
 SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels);
 
-}  // namespace ascend_deepep::test
+}  // namespace ascend_deepep::simulator

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two operators on a rank of a world, through op_host's checks and tiling. Layer: tests.
+// The two operators on a rank of a world, through op_host's checks and tiling. Layer: simulator.
 #pragma once
 
-#include "sim/scenario/scenario.h"
+#include "op_host/tiling.h"
+#include "simulator/scenario/scenario.h"
 #include "twin/runtime/kernel_table.h"
 
-namespace ascend_deepep::test {
+namespace ascend_deepep::simulator {
 
 class Calls {
   public:
@@ -31,4 +32,4 @@ constexpr int32_t kPoisonWord = 0x7F7F7F7F;
 // Of the triples: the trailer's place, in words. The tensor of a call is longer; kernels write up to here.
 uint64_t trailer_word(uint64_t capacity_rows);
 
-}  // namespace ascend_deepep::test
+}  // namespace ascend_deepep::simulator
