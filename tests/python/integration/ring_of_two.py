@@ -7,6 +7,8 @@ anything differs.
 
 from __future__ import annotations
 
+import sys
+
 import torch
 import torch.distributed as dist
 from ascend_deepep import Communicator, combine_v2, dispatch_v2, reference
@@ -59,7 +61,9 @@ def main() -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     round_trips(dist.group.WORLD)
-    print(f"rank {dist.get_rank()} of {dist.get_world_size()}: EXACT", flush=True)
+    # One write: print() makes two under PYTHONUNBUFFERED, and the ranks share the pipe.
+    sys.stdout.write(f"rank {dist.get_rank()} of {dist.get_world_size()}: EXACT\n")
+    sys.stdout.flush()
     dist.destroy_process_group()
 
 
