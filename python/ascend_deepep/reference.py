@@ -3,6 +3,10 @@
 
 Imports nothing of this package and shares no number with it: what the kernels do is judged against this file. Inputs
 are those of all ranks at once. Rows are ordered by local expert, then source rank, token and column; -1 chooses nobody.
+
+A mask is bool: (tokens,) says by its number of True how many tokens, the first ones, are active; (tokens, top-k) says
+of every choice whether it counts, and a token is active when any of its choices does. What is masked is not looked at.
+Shared experts receive every active token; to a token they are further columns behind its top-k.
 """
 
 from __future__ import annotations
@@ -13,12 +17,41 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["RankRoute", "Route", "Traffic", "check_route", "combine", "combine_rank", "dispatch", "route", "traffic"]
+__all__ = [
+    "NO_SHARED",
+    "RankRoute",
+    "Route",
+    "SharedExperts",
+    "Traffic",
+    "active_tokens",
+    "check_route",
+    "combine",
+    "combine_rank",
+    "dispatch",
+    "route",
+    "traffic",
+]
+
+
+@dataclass(frozen=True)
+class SharedExperts:
+    """`num` shared experts on the ranks [0, num_ranks): each on num_ranks / num of them, its replicas."""
+
+    num: int = 0
+    num_ranks: int = 0
+
+    def host(self, expert: int, source: int) -> int:
+        """The rank whose replica of `expert` serves the tokens of `source`."""
+        replicas = self.num_ranks // self.num
+        return expert * replicas + source % replicas
+
+
+NO_SHARED = SharedExperts()
 
 
 @dataclass(frozen=True)
 class RankRoute:
-    """What one rank receives. L local experts, R ranks, N rows."""
+    """What one rank receives. L local experts (1 where a shared expert is), R ranks, N rows."""
 
     #: (N, 3) int32: source rank, token, column.
     triples: Tensor
@@ -26,6 +59,8 @@ class RankRoute:
     ep_recv_counts: Tensor
     #: (L,) int64.
     rows_per_expert: Tensor
+    #: (N,) int64: the row of `scales` that a row is smoothed with: shared experts first, then the others.
+    scale_rows: Tensor
 
     @property
     def num_rows(self) -> int:
@@ -42,10 +77,12 @@ class Route:
     """What every rank receives, and where every choice went."""
 
     ranks: list[RankRoute]
-    #: Per source rank, (tokens, top-k) int64: the rank that hosts the chosen expert; -1 for none.
+    #: Per source rank, (tokens, top-k + shared) int64: the rank that hosts the chosen expert; -1 for none.
     destination: list[Tensor]
-    #: Per source rank, (tokens, top-k) int64: the row on that rank; -1 for none.
+    #: Per source rank, (tokens, top-k + shared) int64: the row on that rank; -1 for none.
     row: list[Tensor]
+    #: Per source rank, (tokens,) bool.
+    active: list[Tensor]
 
     @property
     def num_rows(self) -> int:
@@ -53,10 +90,27 @@ class Route:
         return sum(rank.num_rows for rank in self.ranks)
 
 
-def check_route(expert_ids: Sequence[Tensor], num_experts: int) -> None:
+def active_tokens(ids: Tensor, mask: Tensor | None) -> Tensor:
+    """(tokens,) bool."""
+    tokens = ids.shape[0]
+    if mask is None:
+        return torch.ones(tokens, dtype=torch.bool)
+    return torch.arange(tokens) < mask.sum() if mask.dim() == 1 else mask.any(dim=1)
+
+
+def _unmasked(ids: Tensor, mask: Tensor | None) -> Tensor:
+    """The ids, -1 where they are masked."""
+    if mask is None:
+        return ids
+    kept = mask if mask.dim() == 2 else active_tokens(ids, mask)[:, None].expand(ids.shape)
+    return torch.where(kept, ids, torch.full_like(ids, -1))
+
+
+def check_route(expert_ids: Sequence[Tensor], num_experts: int, shared: SharedExperts = NO_SHARED) -> None:
     """Raise ValueError unless ids are in [-1, num_experts) and no expert stands twice in a row."""
-    if not expert_ids or num_experts % len(expert_ids) != 0:
-        raise ValueError(f"{num_experts} experts over {len(expert_ids)} ranks")
+    hosts = len(expert_ids) - shared.num_ranks
+    if hosts < 1 or num_experts % hosts != 0:
+        raise ValueError(f"{num_experts} experts over {hosts} ranks")
     for rank, ids in enumerate(expert_ids):
         if bool(((ids < -1) | (ids >= num_experts)).any()):
             raise ValueError(f"rank {rank}: an id is outside [-1, {num_experts})")
@@ -65,44 +119,88 @@ def check_route(expert_ids: Sequence[Tensor], num_experts: int) -> None:
             raise ValueError(f"rank {rank}: an expert stands twice in a row")
 
 
-def route(expert_ids: Sequence[Tensor], num_experts: int) -> Route:
+@dataclass(frozen=True)
+class _Pairs:
+    """All live (token, column) pairs of all ranks, one entry each."""
+
+    host: Tensor
+    local: Tensor
+    scale_row: Tensor
+    source: Tensor
+    token: Tensor
+    column: Tensor
+
+    def ordered(self) -> _Pairs:
+        """By host and local expert; what is equal keeps its order."""
+        key = self.host * (int(self.local.max()) + 1 if len(self.local) else 1) + self.local
+        order = key.sort(stable=True).indices
+        return _Pairs(*(getattr(self, name)[order] for name in self.__dataclass_fields__))
+
+
+def _pairs(ids: Sequence[Tensor], active: Sequence[Tensor], num_experts: int, shared: SharedExperts) -> _Pairs:
+    """In order of (source, token, column) for each expert. `ids` are -1 where they are masked."""
+    local_experts = num_experts // (len(ids) - shared.num_ranks)
+    columns: list[list[Tensor]] = []
+    for source, rank_ids in enumerate(ids):
+        tokens, column = (rank_ids >= 0).nonzero().unbind(1)
+        experts = rank_ids[tokens, column].long()
+        hosts = shared.num_ranks + experts // local_experts
+        from_here = torch.full_like(tokens, source)
+        columns.append([hosts, experts % local_experts, experts + shared.num, from_here, tokens, column])
+        for expert in range(shared.num):
+            tokens = active[source].nonzero()[:, 0]
+            rest = (shared.host(expert, source), 0, expert, source)
+            same = [torch.full_like(tokens, value) for value in rest]
+            columns.append([*same, tokens, torch.full_like(tokens, rank_ids.shape[1] + expert)])
+    return _Pairs(*(torch.cat(parts) for parts in zip(*columns, strict=True)))
+
+
+def route(
+    expert_ids: Sequence[Tensor],
+    num_experts: int,
+    masks: Sequence[Tensor | None] | None = None,
+    shared: SharedExperts = NO_SHARED,
+) -> Route:
     """Where the choices of all ranks go. `expert_ids[rank]` is (tokens, top-k)."""
-    check_route(expert_ids, num_experts)
     num_ranks = len(expert_ids)
-    local_experts = num_experts // num_ranks
-    # All live choices as one list, in order of (source, token, column); a stable sort by expert keeps that order.
-    places = [(ids >= 0).nonzero() for ids in expert_ids]
-    sources = torch.cat([torch.full((place.shape[0],), rank) for rank, place in enumerate(places)])
-    tokens_columns = torch.cat(places)
-    experts = torch.cat([ids[place[:, 0], place[:, 1]] for ids, place in zip(expert_ids, places, strict=True)]).long()
-    order = experts.sort(stable=True).indices
-    experts, sources, tokens_columns = experts[order], sources[order], tokens_columns[order]
-    hosts = experts // local_experts
-    counts = torch.zeros(num_experts, num_ranks, dtype=torch.int64)
-    counts.index_put_((experts, sources), torch.ones_like(experts), accumulate=True)
+    masks = [None] * num_ranks if masks is None else masks
+    active = [active_tokens(ids, mask) for ids, mask in zip(expert_ids, masks, strict=True)]
+    kept = [_unmasked(ids, mask) for ids, mask in zip(expert_ids, masks, strict=True)]
+    check_route(kept, num_experts, shared)
+    local_experts = num_experts // (num_ranks - shared.num_ranks)
+    pairs = _pairs(kept, active, num_experts, shared).ordered()
+    counts = torch.zeros(num_ranks, local_experts, num_ranks, dtype=torch.int64)
+    counts.index_put_((pairs.host, pairs.local, pairs.source), torch.ones_like(pairs.host), accumulate=True)
 
     ranks = []
-    position = torch.empty_like(experts)  # row on its host
+    position = torch.empty_like(pairs.host)  # row on its host
     for rank in range(num_ranks):
-        mine = hosts == rank
-        triples = torch.cat([sources[mine, None], tokens_columns[mine]], dim=1).to(torch.int32)
+        mine = pairs.host == rank
+        triples = torch.stack([pairs.source[mine], pairs.token[mine], pairs.column[mine]], dim=1).to(torch.int32)
         position[mine] = torch.arange(triples.shape[0])
-        block = counts[rank * local_experts : (rank + 1) * local_experts]
-        ranks.append(RankRoute(triples, block.flatten().cumsum(0).to(torch.int32), block.sum(dim=1)))
+        block = counts[rank, :1] if rank < shared.num_ranks else counts[rank]
+        sums = block.flatten().cumsum(0).to(torch.int32)
+        ranks.append(RankRoute(triples, sums, block.sum(dim=1), pairs.scale_row[mine]))
 
-    destination = [torch.full(ids.shape, -1, dtype=torch.int64) for ids in expert_ids]
-    row = [torch.full(ids.shape, -1, dtype=torch.int64) for ids in expert_ids]
+    shapes = [(ids.shape[0], ids.shape[1] + shared.num) for ids in expert_ids]
+    destination = [torch.full(shape, -1, dtype=torch.int64) for shape in shapes]
+    row = [torch.full(shape, -1, dtype=torch.int64) for shape in shapes]
     for rank in range(num_ranks):
-        mine = sources == rank
-        tokens, columns = tokens_columns[mine].unbind(1)
-        destination[rank][tokens, columns] = hosts[mine]
-        row[rank][tokens, columns] = position[mine]
-    return Route(ranks, destination, row)
+        mine = pairs.source == rank
+        destination[rank][pairs.token[mine], pairs.column[mine]] = pairs.host[mine]
+        row[rank][pairs.token[mine], pairs.column[mine]] = position[mine]
+    return Route(ranks, destination, row, active)
 
 
-def dispatch(x: Sequence[Tensor], expert_ids: Sequence[Tensor], num_experts: int) -> tuple[Route, list[Tensor]]:
-    """The route and, per rank, the (rows, hidden) that it receives. `x[rank]` is (tokens, hidden)."""
-    result = route(expert_ids, num_experts)
+def dispatch(
+    x: Sequence[Tensor],
+    expert_ids: Sequence[Tensor],
+    num_experts: int,
+    masks: Sequence[Tensor | None] | None = None,
+    shared: SharedExperts = NO_SHARED,
+) -> tuple[Route, list[Tensor]]:
+    """The route and, per rank, the (rows, hidden) that it receives, as they are in `x[rank]`, (tokens, hidden)."""
+    result = route(expert_ids, num_experts, masks, shared)
     received = []
     for rank in result.ranks:
         rows = torch.empty(rank.num_rows, x[0].shape[1], dtype=x[0].dtype)
@@ -120,12 +218,14 @@ def combine_rank(
     expert_scales: Tensor | None,
     hidden: int,
     dtype: torch.dtype,
+    shared: Sequence[Tensor] = (),
 ) -> Tensor:
     """The (tokens, hidden) output of one rank.
 
     `rows_of(column, tokens, experts)` gives the experts' outputs for these tokens' choice in this column; it is asked
     for live choices only. The sum is float32, column ascending, each term multiplied, then added, from zero; one
-    rounding to nearest even at the end. `expert_scales` None is a plain sum.
+    rounding to nearest even at the end. `expert_scales` None is a plain sum. `expert_ids` are -1 where they are masked.
+    `shared`: (tokens, hidden) each, added behind the columns, in order, unweighted; zeros where nothing is to be added.
     """
     total = torch.zeros(expert_ids.shape[0], hidden, dtype=torch.float32)
     for column in range(expert_ids.shape[1]):
@@ -134,16 +234,27 @@ def combine_rank(
         if expert_scales is not None:
             term = term * expert_scales[tokens, column].to(torch.float32)[:, None]
         total[tokens] = total[tokens] + term
+    for addend in shared:
+        total = total + addend.to(torch.float32)
     return total.to(dtype)
 
 
 def combine(
-    y: Sequence[Tensor], routed: Route, expert_ids: Sequence[Tensor], expert_scales: Sequence[Tensor] | None = None
+    y: Sequence[Tensor],
+    routed: Route,
+    expert_ids: Sequence[Tensor],
+    expert_scales: Sequence[Tensor] | None = None,
+    shared_expert_x: Sequence[Tensor] | None = None,
 ) -> list[Tensor]:
-    """Per rank, the (tokens, hidden) output. `y[rank]` holds the experts' outputs in the row order of dispatch."""
+    """Per rank, the (tokens, hidden) output. `y[rank]` holds the experts' outputs in the row order of dispatch.
+
+    Rows of the ranks' shared experts come behind the columns, then `shared_expert_x[rank]`, (tokens, hidden), of the
+    tokens that are active. Where a token is not, its output is zeros.
+    """
     outputs = []
     for source, ids in enumerate(expert_ids):
         destination, row = routed.destination[source], routed.row[source]
+        num_topk, hidden = ids.shape[1], y[0].shape[1]
 
         def rows_of(
             column: int, tokens: Tensor, _experts: Tensor, destination: Tensor = destination, row: Tensor = row
@@ -155,8 +266,18 @@ def combine(
                 rows[mine] = y[host][positions[mine]]
             return rows
 
+        active = routed.active[source]
+        added = []
+        for column in range(num_topk, destination.shape[1]):
+            tokens = active.nonzero()[:, 0]
+            addend = torch.zeros(ids.shape[0], hidden, dtype=y[0].dtype)
+            addend[tokens] = rows_of(column, tokens, tokens)
+            added.append(addend)
+        if shared_expert_x is not None:
+            added.append(torch.where(active[:, None], shared_expert_x[source], 0))
+        kept = torch.where(destination[:, :num_topk] >= 0, ids, -1)
         scales = None if expert_scales is None else expert_scales[source]
-        outputs.append(combine_rank(rows_of, ids, scales, y[0].shape[1], y[0].dtype))
+        outputs.append(combine_rank(rows_of, kept, scales, hidden, y[0].dtype, added))
     return outputs
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 from ascend_deepep import reference
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -185,3 +185,117 @@ def test_control_bytes(local_experts: int, blocks: int) -> None:
     ids = [torch.full((0, 1), -1, dtype=torch.int32)] * 3
     carried = reference.traffic(reference.route(ids, 3 * local_experts), 64, 1, "mte")
     assert all(rank.bytes_put_control == 2 * 2 * blocks * 512 for rank in carried)
+
+
+@st.composite
+def full_layers(draw: st.DrawFn) -> tuple[list[Tensor], int, list[Tensor | None], reference.SharedExperts]:
+    """Ranks with shared experts, masks of both kinds with holes, and ids that mean nothing where they are masked."""
+    num = draw(st.integers(0, 2))
+    shared = reference.SharedExperts(num, num * draw(st.integers(1, 2)))
+    hosts = draw(st.integers(1, 3))
+    num_ranks, num_experts = shared.num_ranks + hosts, hosts * draw(st.integers(1, 3))
+    num_topk = draw(st.integers(1, min(3, num_experts)))
+    ids, masks = [], []
+    for _ in range(num_ranks):
+        tokens = draw(st.integers(0, 4))
+        rank_ids = torch.tensor(
+            [draw(st.permutations(range(num_experts)))[:num_topk] for _ in range(tokens)], dtype=torch.int32
+        ).reshape(-1, num_topk)
+        kind = draw(st.sampled_from(["none", "1d", "2d"]))
+        mask: Tensor | None = None
+        if kind != "none":
+            shape = (tokens,) if kind == "1d" else (tokens, num_topk)
+            size = tokens if kind == "1d" else tokens * num_topk
+            flags = draw(st.lists(st.booleans(), min_size=size, max_size=size))
+            mask = torch.tensor(flags, dtype=torch.bool).reshape(shape)
+        if kind == "2d":
+            assert mask is not None
+            rank_ids[~mask] = 12345
+        ids.append(rank_ids)
+        masks.append(mask)
+    return ids, num_experts, masks, shared
+
+
+def _choices(ids: Tensor, mask: Tensor | None, token: int) -> list[bool]:
+    if mask is None:
+        return [True] * ids.shape[1]
+    return [token < int(mask.sum())] * ids.shape[1] if mask.dim() == 1 else mask[token].tolist()
+
+
+def _brute_layer(
+    ids: list[Tensor], num_experts: int, masks: list[Tensor | None], shared: reference.SharedExperts
+) -> dict[int, list[tuple[int, int, int, int]]]:
+    """Per rank the rows (local expert, source, token, column), sorted."""
+    rows: dict[int, list[tuple[int, int, int, int]]] = {rank: [] for rank in range(len(ids))}
+    local_experts = num_experts // (len(ids) - shared.num_ranks)
+    for source, rank_ids in enumerate(ids):
+        for token in range(rank_ids.shape[0]):
+            choices = _choices(rank_ids, masks[source], token)
+            for column, is_on in enumerate(choices):
+                if is_on:
+                    expert = int(rank_ids[token, column])
+                    host = shared.num_ranks + expert // local_experts
+                    rows[host].append((expert % local_experts, source, token, column))
+            if any(choices):
+                for expert in range(shared.num):
+                    replicas = shared.num_ranks // shared.num
+                    rows[expert * replicas + source % replicas].append((0, source, token, len(choices) + expert))
+    return {rank: sorted(found) for rank, found in rows.items()}
+
+
+@settings(max_examples=50)
+@given(full_layers())
+def test_masks_and_shared_experts_equal_brute_force(
+    layer: tuple[list[Tensor], int, list[Tensor | None], reference.SharedExperts],
+) -> None:
+    ids, num_experts, masks, shared = layer
+    routed = reference.route(ids, num_experts, masks, shared)
+    want = _brute_layer(ids, num_experts, masks, shared)
+    local_experts = num_experts // (len(ids) - shared.num_ranks)
+    for rank, received in enumerate(routed.ranks):
+        assert received.triples.tolist() == [list(row[1:]) for row in want[rank]]
+        blocks = 1 if rank < shared.num_ranks else local_experts
+        sizes = [
+            sum(row[:2] == (expert, source) for row in want[rank])
+            for expert in range(blocks)
+            for source in range(len(ids))
+        ]
+        assert received.ep_recv_counts.tolist() == [sum(sizes[: i + 1]) for i in range(len(sizes))]
+        assert received.rows_per_expert.shape == (blocks,)
+        first = rank // (shared.num_ranks // shared.num) if rank < shared.num_ranks else None
+        for row, (expert, source, token, column) in enumerate(want[rank]):
+            moe = shared.num + (rank - shared.num_ranks) * local_experts + expert
+            assert int(received.scale_rows[row]) == (moe if first is None else first)
+            assert int(routed.destination[source][token, column]) == rank
+            assert int(routed.row[source][token, column]) == row
+    assert sum(int((rows >= 0).sum()) for rows in routed.row) == routed.num_rows
+
+
+@settings(max_examples=50)
+@given(full_layers(), st.booleans(), st.integers(0, 99))
+def test_combine_adds_shared_terms_last_and_leaves_zeros(
+    layer: tuple[list[Tensor], int, list[Tensor | None], reference.SharedExperts], has_x: bool, seed: int
+) -> None:
+    ids, num_experts, masks, shared = layer
+    generator = torch.Generator().manual_seed(seed)
+    routed = reference.route(ids, num_experts, masks, shared)
+    y = [torch.randn(r.num_rows, 4, generator=generator).to(torch.bfloat16) for r in routed.ranks]
+    x = [torch.randn(len(i), 4, generator=generator).to(torch.bfloat16) for i in ids] if has_x else None
+    scales = [torch.randn(i.shape, generator=generator) for i in ids]
+    outputs = reference.combine(y, routed, ids, scales, x)
+    rows = _brute_layer(ids, num_experts, masks, shared)
+    for source, rank_ids in enumerate(ids):
+        for token in range(len(rank_ids)):
+            terms = {}
+            for host, found in rows.items():
+                for row, (_, from_rank, from_token, column) in enumerate(found):
+                    if (from_rank, from_token) == (source, token):
+                        terms[column] = y[host][row].float()
+            total = torch.zeros(4)
+            for column in sorted(terms):
+                weight = scales[source][token, column] if column < rank_ids.shape[1] else None
+                total = total + (terms[column] if weight is None else terms[column] * weight)
+            is_active = any(_choices(rank_ids, masks[source], token))
+            if x is not None and is_active:
+                total = total + x[source][token].float()
+            assert torch.equal(outputs[source][token].view(torch.int16), total.to(torch.bfloat16).view(torch.int16))
