@@ -179,14 +179,36 @@ void settle_acts(Scenario* scenario, Inputs& inputs) {
     }
 }
 
+// Does a row of some dispatch go from one rank to another?
+bool has_remote_row(const Scenario& scenario, Inputs& inputs) {
+    const auto local = static_cast<int32_t>(local_experts(scenario.world.limits));
+    for (const Operation& operation : scenario.operations) {
+        const std::vector<Batch>& batches = inputs.round(operation.round);
+        for (size_t rank = 0; rank < batches.size(); ++rank) {
+            for (int32_t expert : batches[rank].expert_ids)
+                if (expert >= 0 && expert / local != static_cast<int32_t>(rank)) return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
-SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels) {
+Scenario make_scenario(uint64_t seed, const SeedOptions& options) {
     Scenario scenario = draw_scenario(seed, options.with_faults, options.forced);
+    if (options.schedule_seed.has_value()) draw_schedule(*options.schedule_seed, &scenario);
+    apply_settings(options.settings, &scenario);
     scenario.world.assumptions = options.assumptions;
+    check_scenario(scenario);
+    return scenario;
+}
+
+SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels) {
+    Scenario scenario = make_scenario(seed, options);
     SeedResult result;
     Inputs inputs(scenario);
     settle_acts(&scenario, inputs);
+    result.has_remote_row = has_remote_row(scenario, inputs);
     sim::World world(scenario.world);
     for (uint32_t rank = 0; rank < scenario.world.limits.num_ranks; ++rank) {
         world.host(rank, [&](sim::SimRank& machine) {

@@ -2,6 +2,9 @@
 // Runs one seed: scenario, world, checks. Layer: simulator.
 #pragma once
 
+#include <optional>
+
+#include "simulator/scenario/overrides.h"
 #include "simulator/scenario/scenario.h"
 #include "twin/runtime/kernel_table.h"
 
@@ -11,6 +14,8 @@ struct SeedOptions {
     bool with_faults = true;
     sim::SimFault forced = sim::SimFault::kNone;  // in every world
     sim::Assumptions assumptions;
+    std::optional<uint64_t> schedule_seed;  // of what hardware leaves open; none: the seed itself
+    Settings settings;                      // set after drawing
 };
 
 struct SeedResult {
@@ -23,7 +28,11 @@ struct SeedResult {
     uint32_t failures = 0;  // operations that ended with an error, on any rank
     sim::SimFault fault = sim::SimFault::kNone;
     bool has_struck = false;
+    bool has_remote_row = false;  // some token is for an expert of another rank
 };
+
+// Throws std::invalid_argument, one line, where a setting makes a scenario that cannot be run; so does run_seed.
+Scenario make_scenario(uint64_t seed, const SeedOptions& options);
 
 SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels);
 

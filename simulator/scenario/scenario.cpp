@@ -82,13 +82,20 @@ Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced) {
     const uint64_t low = random.one_in(4) ? 0xFFFFFFFFU - random.below(4) : random.below(8);
     s.world.tag_base = (high << 32) | low;
     s.world.timeout_ns = kTimeoutNs;
-    s.world.seed = seed;
+    s.seed = seed;
+    draw_schedule(seed, &s);
     draw_operations(random, &s);
     const sim::FaultPlan fault =
         sim::draw_fault(random, s.world.limits.num_ranks, s.world.num_cores, kTimeoutNs, forced);
     const bool has_fault = random.one_in(2) || forced != sim::SimFault::kNone;
     if (with_faults && has_fault) s.world.fault = fault;
     return s;
+}
+
+void draw_schedule(uint64_t seed, Scenario* scenario) {
+    sim::Random random(seed);  // as a world that draws its own
+    scenario->world.seed = seed;
+    scenario->world.schedule = sim::draw_schedule(random);
 }
 
 std::string describe(const Scenario& s) {
@@ -113,7 +120,7 @@ std::string describe(const Scenario& s) {
 }
 
 Batch make_batch(const Scenario& s, uint32_t rank, uint32_t round) {
-    sim::Random random(s.world.seed * 0x9E3779B97F4A7C15ULL + rank * 64 + round);
+    sim::Random random(s.seed * 0x9E3779B97F4A7C15ULL + rank * 64 + round);
     const CommunicatorLimits& limits = s.world.limits;
     Batch batch;
     batch.max_tokens = limits.max_tokens;

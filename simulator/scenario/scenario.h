@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a world of the simulator does: a communicator, the calls of its ranks, their inputs, perhaps a fault. Layer:
-// tests. All of it is drawn from the seed.
+// What a world of the simulator does: a communicator, the calls of its ranks, their inputs, perhaps a fault. All of it
+// is drawn from the seed. Layer: simulator.
 #pragma once
 
 #include <string>
@@ -28,7 +28,8 @@ struct Operation {
 };
 
 struct Scenario {
-    sim::WorldConfig world;
+    sim::WorldConfig world;  // its seed, of what hardware leaves open, may be another
+    uint64_t seed = 0;       // of the inputs
     CombineEngine engine = CombineEngine::kMte;
     uint32_t hidden = 0, num_topk = 0;
     bool is_uneven = false;
@@ -40,6 +41,8 @@ struct Scenario {
 
 // `forced`: a fault of this kind, in every world; kNone: one of a drawn kind in half of them.
 Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced = sim::SimFault::kNone);
+// What hardware leaves open, drawn anew from another seed.
+void draw_schedule(uint64_t seed, Scenario* scenario);
 std::string describe(const Scenario& scenario);
 
 // Inputs of a rank in a round.

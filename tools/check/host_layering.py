@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     "twin/fabric": {"twin/runtime"},
     "twin/sim": {"twin/runtime", "twin/fabric"},
     "simulator/scenario": {"op_host", "twin/runtime", "twin/fabric", "twin/sim"},
+    "simulator/binding": {"simulator/scenario", "twin/runtime", "twin/sim", "framework/runtime"},
     "framework/runtime": {"op_host", "twin/runtime", "twin/fabric"},
     "framework/npu": {"op_host", "framework/runtime"},
     "framework/ops": {"op_host", "framework/runtime"},
@@ -31,7 +32,7 @@ MAY_INCLUDE = {
 ROOTS = ("op_host/", "simulator/", "framework/")  # every directory below them has a row
 # Headers of a library, by how their names begin -> the directories or files that may see them.
 LIBRARIES = {
-    ("pybind11/",): ("framework/binding/", "framework/ops/definitions_errors.cpp"),
+    ("pybind11/",): ("framework/binding/", "simulator/binding/", "framework/ops/definitions_errors.cpp"),
     ("torch/", "ATen/", "c10/"): ("framework/ops/", "framework/npu/ops/"),
     ("torch_npu/", "acl/"): ("framework/npu/ops/torch_stream.cpp",),
     ("exe_graph/", "graph/", "register/"): ("op_host/cann/",),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "twin/sim/random.h"
 
@@ -14,6 +15,27 @@ struct Assumptions {
     bool finished_has_landed = true;    // A2
     bool completed_was_fetched = true;  // A3
 };
+
+struct Switch {
+    std::string_view name;
+    bool Assumptions::* field;
+};
+// What `--drop` knows.
+constexpr Switch kSwitches[] = {
+    {"a1", &Assumptions::flags_after_data},
+    {"a2", &Assumptions::finished_has_landed},
+    {"a3", &Assumptions::completed_was_fetched},
+};
+
+// False: no switch has this name.
+constexpr bool drop_switch(std::string_view name, Assumptions* assumptions) {
+    for (const Switch& known : kSwitches) {
+        if (known.name != name) continue;
+        assumptions->*known.field = false;
+        return true;
+    }
+    return false;
+}
 
 // Drawn once a world, so that worlds differ in kind: patient and hasty cores, near and far peers.
 struct Schedule {

@@ -18,7 +18,8 @@ Shared make_shared(const WorldConfig& config) {
     shared.assumptions = config.assumptions;
     shared.fault = config.fault;
     shared.timeout_ns = config.timeout_ns;
-    shared.schedule = draw_schedule(shared.random);
+    const Schedule drawn = draw_schedule(shared.random);
+    shared.schedule = config.schedule.value_or(drawn);
     return shared;
 }
 

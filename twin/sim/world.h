@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "twin/sim/rank.h"
@@ -18,6 +19,7 @@ struct WorldConfig {
     uint64_t tag_base = 0;
     uint64_t timeout_ns = 0;  // of the calls: deadlines are known from it
     uint64_t seed = 0;
+    std::optional<Schedule> schedule;  // none: drawn from the seed
     Assumptions assumptions;
     FaultPlan fault;
 };

@@ -28,7 +28,7 @@ struct Arguments {
 
 constexpr const char* kUsage =
     "usage: sim_run [--seeds A..B | --seed S] [--kernels MODULE.so] [--no-faults | --fault NAME]\n"
-    "               [--drop a1|a2|a3] [--max-failures N] [--verbose]\n";
+    "               [--drop SWITCH]... [--max-failures N] [--verbose]\n";
 
 uint64_t number(const std::string& text) {
     size_t end = 0;
@@ -45,17 +45,8 @@ void set_seeds(const std::string& text, Arguments* arguments) {
 }
 
 void drop(const std::string& name, Arguments* arguments) {
-    sim::Assumptions& assumptions = arguments->options.assumptions;
     arguments->dropped += " --drop " + name;
-    if (name == "a1") {
-        assumptions.flags_after_data = false;
-    } else if (name == "a2") {
-        assumptions.finished_has_landed = false;
-    } else if (name == "a3") {
-        assumptions.completed_was_fetched = false;
-    } else {
-        throw std::invalid_argument(name);
-    }
+    if (!sim::drop_switch(name, &arguments->options.assumptions)) throw std::invalid_argument(name);
 }
 
 Arguments parse(int argc, char** argv) {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of settings. Layer: simulator.
+#include "simulator/scenario/overrides.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "simulator/scenario/operations.h"
+#include "simulator/scenario/values.h"
+
+namespace ascend_deepep::simulator {
+namespace {
+
+struct Setting {
+    const char* name;
+    std::string (*get)(const Scenario&);
+    void (*set)(Scenario*, const std::string& name, const std::string& text);
+};
+
+// A setting that is a number, by the field that `place` finds.
+template <auto place>
+constexpr Setting number(const char* name) {
+    return {name, [](const Scenario& s) { return std::to_string(*place(const_cast<Scenario*>(&s))); },
+            [](Scenario* s, const std::string& setting, const std::string& text) {
+                auto* const field = place(s);
+                *field = number_from<std::remove_reference_t<decltype(*field)>>(setting, text);
+            }};
+}
+
+template <auto place>
+constexpr Setting yes_or_no(const char* name) {
+    return {name, [](const Scenario& s) { return std::string(*place(const_cast<Scenario*>(&s)) ? "1" : "0"); },
+            [](Scenario* s, const std::string& setting, const std::string& text) {
+                if (text != "0" && text != "1") throw std::invalid_argument(setting + " '" + text + "' is not 0 or 1");
+                *place(s) = text == "1";
+            }};
+}
+
+std::string get_engine(const Scenario& s) {
+    return s.engine == CombineEngine::kMte ? "mte" : "urma";
+}
+
+void set_engine(Scenario* s, const std::string& name, const std::string& text) {
+    if (text != "mte" && text != "urma") throw std::invalid_argument(name + " '" + text + "' is not mte or urma");
+    s->engine = text == "mte" ? CombineEngine::kMte : CombineEngine::kUrma;
+}
+
+std::string get_fault(const Scenario& s) {
+    return std::string(sim::sim_fault_name(s.world.fault.kind));
+}
+
+void set_fault(Scenario* s, const std::string& name, const std::string& text) {
+    const sim::SimFault fault = sim::sim_fault_from_name(text);
+    if (fault != sim::SimFault::kCount) {
+        s->world.fault.kind = fault;
+        return;
+    }
+    std::string names;
+    for (uint32_t kind = 0; kind < sim::kNumSimFaults; ++kind)
+        names += (kind == 0 ? "" : ", ") + std::string(sim::sim_fault_name(static_cast<sim::SimFault>(kind)));
+    throw std::invalid_argument(name + " '" + text + "' is not one of " + names);
+}
+
+std::string get_operations(const Scenario& s) {
+    return operations_text(s.operations);
+}
+
+void set_operations(Scenario* s, const std::string& /*name*/, const std::string& text) {
+    s->operations = operations_from(text);
+}
+
+using S = Scenario*;
+constexpr Setting kSettings[] = {
+    number<[](S s) { return &s->world.limits.num_ranks; }>("ranks"),
+    number<[](S s) { return &s->world.num_cores; }>("cores"),
+    number<[](S s) { return &s->world.limits.max_tokens; }>("max_tokens"),
+    number<[](S s) { return &s->world.limits.hidden; }>("max_hidden"),
+    number<[](S s) { return &s->hidden; }>("hidden"),
+    number<[](S s) { return &s->world.limits.num_topk; }>("max_topk"),
+    number<[](S s) { return &s->num_topk; }>("topk"),
+    number<[](S s) { return &s->world.limits.num_experts; }>("experts"),
+    number<[](S s) { return &s->world.queue_depth; }>("depth"),
+    {"engine", get_engine, set_engine},
+    {"operations", get_operations, set_operations},
+    yes_or_no<[](S s) { return &s->is_uneven; }>("uneven"),
+    yes_or_no<[](S s) { return &s->is_one_hot; }>("one_hot"),
+    yes_or_no<[](S s) { return &s->has_scales; }>("scales"),
+    number<[](S s) { return &s->hole_one_in; }>("hole_one_in"),
+    number<[](S s) { return &s->world.tag_base; }>("tag_base"),
+    number<[](S s) { return &s->world.timeout_ns; }>("timeout_ns"),
+    {"fault", get_fault, set_fault},
+    number<[](S s) { return &s->world.fault.rank; }>("fault_rank"),
+    number<[](S s) { return &s->world.fault.peer; }>("fault_peer"),
+    number<[](S s) { return &s->world.fault.core; }>("fault_core"),
+    number<[](S s) { return &s->world.fault.at; }>("fault_at"),
+    number<[](S s) { return &s->world.fault.ns; }>("fault_ns"),
+    yes_or_no<[](S s) { return &s->world.fault.is_silent; }>("fault_silent"),
+    number<[](S s) { return &s->world.schedule->run_bits; }>("run_bits"),
+    number<[](S s) { return &s->world.schedule->slow_shift; }>("slow_shift"),
+    number<[](S s) { return &s->world.schedule->pipe_shift; }>("pipe_shift"),
+    number<[](S s) { return &s->world.schedule->piece_units; }>("piece_units"),
+    number<[](S s) { return &s->world.schedule->delivery_ns; }>("delivery_ns"),
+    number<[](S s) { return &s->world.schedule->wqe_ns; }>("wqe_ns"),
+    number<[](S s) { return &s->world.schedule->completion_ns; }>("completion_ns"),
+    number<[](S s) { return &s->world.schedule->host_ns; }>("host_ns"),
+};
+
+}  // namespace
+
+Settings settings_of(const Scenario& scenario) {
+    Settings result;
+    for (const Setting& setting : kSettings)
+        result.emplace_back(setting.name, setting.get(scenario));
+    return result;
+}
+
+void apply_settings(const Settings& settings, Scenario* scenario) {
+    for (const auto& [name, value] : settings) {
+        const auto* const found = std::find_if(std::begin(kSettings), std::end(kSettings),
+                                               [&name = name](const Setting& known) { return name == known.name; });
+        if (found == std::end(kSettings)) {
+            std::string names;
+            for (const Setting& known : kSettings)
+                names += (names.empty() ? "" : ", ") + std::string(known.name);
+            throw std::invalid_argument("'" + name + "' is no setting: it is one of " + names);
+        }
+        found->set(scenario, name, value);
+    }
+}
+
+}  // namespace ascend_deepep::simulator
