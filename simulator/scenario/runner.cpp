@@ -9,6 +9,7 @@
 #include "simulator/scenario/calls.h"
 #include "simulator/scenario/oracle.h"
 #include "simulator/scenario/outcome.h"
+#include "simulator/timeline/trace_file.h"
 
 namespace ascend_deepep::simulator {
 namespace {
@@ -209,6 +210,8 @@ SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::Kerne
     Inputs inputs(scenario);
     settle_acts(&scenario, inputs);
     result.has_remote_row = has_remote_row(scenario, inputs);
+    sim::Timeline timeline;
+    if (!options.timeline_path.empty()) scenario.world.timeline = &timeline;
     sim::World world(scenario.world);
     for (uint32_t rank = 0; rank < scenario.world.limits.num_ranks; ++rank) {
         world.host(rank, [&](sim::SimRank& machine) {
@@ -217,6 +220,7 @@ SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::Kerne
         });
     }
     world.run();
+    if (!options.timeline_path.empty()) write_trace_file(options.timeline_path, timeline, scenario.world);
     result.findings = world.findings().all();
     result.hash = world.shared().trace.value();
     result.steps = world.shared().steps;

@@ -157,8 +157,10 @@ void Actors::poll(twin::Core&) {
     if (!actor.is_dirty) {
         shared_.trace.mix(TraceKind::kSleep, actor.id, 0);
         take_out(actor, State::kAsleep);
+        if (shared_.timeline != nullptr) shared_.timeline->sleeps(actor.id, turn_ns());
     }
     give_way();
+    if (shared_.timeline != nullptr) shared_.timeline->looks(actor.id, shared_.now);
     actor.watched.clear();
     actor.is_dirty = false;
 }
@@ -166,6 +168,7 @@ void Actors::poll(twin::Core&) {
 void Actors::retire_cores(Rank& rank, uint32_t number) {
     for (uint32_t i = 0; i < num_cores_; ++i) {
         Actor& actor = actors_[first_core(number) + i];
+        if (shared_.timeline != nullptr) shared_.timeline->returns(actor.id, shared_.now);
         take_out(actor, State::kIdle);
         remove(actor, kPipes);
         actor.core = nullptr;
@@ -177,6 +180,7 @@ void Actors::leave(twin::Core& core) {
     Actor& actor = *current_;
     Rank& rank = ranks_[actor.rank];
     shared_.trace.mix(TraceKind::kReturn, actor.id, shared_.now);
+    if (shared_.timeline != nullptr) shared_.timeline->returns(actor.id, turn_ns());
     take_out(actor, State::kIdle);
     remove(actor, kPipes);
     actor.core = nullptr;
@@ -221,7 +225,9 @@ void Actors::changes(uint32_t rank, uint64_t offset, uint64_t bytes) {
     for (uint32_t i = 0; i < num_cores_; ++i, ++actor) {
         if (!actor->watched.meets(lines)) continue;
         actor->is_dirty = true;
-        if (actor->state == State::kAsleep) make_runnable(*actor);
+        if (actor->state != State::kAsleep) continue;
+        make_runnable(*actor);
+        if (shared_.timeline != nullptr) shared_.timeline->changes(actor->id, offset, bytes, shared_.now);
     }
 }
 
@@ -243,7 +249,8 @@ bool Actors::run_one() {
 void Actors::resume(Actor& actor, bool is_pipe) {
     const uint64_t budget = 1 + shared_.random.below(uint64_t{1} << shared_.schedule.run_bits);
     shared_.trace.mix(is_pipe ? TraceKind::kPipe : TraceKind::kRun, actor.id, budget);
-    run_left_ = budget;
+    run_left_ = turn_budget_ = budget;
+    if (shared_.timeline != nullptr) shared_.timeline->turn_begins();
     wants_pipe_ = is_pipe;
     current_ = &actor;
     twin::current_core_pointer = actor.core;

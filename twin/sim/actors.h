@@ -59,8 +59,13 @@ class Actors final : public twin::Scheduler {
         if (--run_left_ == 0) give_way();
     }
     // The running core has read these bytes of its rank's memory; it has looked at the clock.
-    void has_read(uint64_t offset, uint64_t bytes) { current_->watched.add(offset, bytes); }
+    void has_read(uint64_t offset, uint64_t bytes) {
+        current_->watched.add(offset, bytes);
+        if (shared_.timeline != nullptr) shared_.timeline->reads(current_->id, offset, bytes);
+    }
     void has_read_clock();
+    // Now, with what the running core has done in this turn.
+    uint64_t turn_ns() const { return shared_.now + turn_budget_ - run_left_; }
     uint32_t current_id() const { return current_ == nullptr ? 0 : current_->id; }
     // Another core of the running one's rank whose pipes have not done all they were given; none: -1.
     int32_t busy_core() const;
@@ -137,6 +142,7 @@ class Actors final : public twin::Scheduler {
     twin::Fiber context_;
     Actor* current_ = nullptr;
     uint64_t run_left_ = 0;
+    uint64_t turn_budget_ = 0;
     bool wants_pipe_ = false;
     uint32_t hosts_left_ = 0;
 };

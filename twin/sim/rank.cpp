@@ -12,7 +12,6 @@
 namespace ascend_deepep::sim {
 namespace {
 
-constexpr uint64_t kMemoryLine = uint64_t{1} << 40;  // lines of the memory beside the window
 constexpr uint64_t kSequenceLine =
     __builtin_offsetof(ControlPage, state) + __builtin_offsetof(OperationState, sequence);
 constexpr uint64_t kWatchBytes = 64;       // longest piece that a polling reader looks at
@@ -63,12 +62,15 @@ void SimRank::launch(const char* name, void (*kernel)(uint8_t*), void* tiling, s
     config.num_cores = config_.num_cores;
     config.kernel_name = name;
     ranges_ = std::move(ranges);
+    if (shared_.timeline != nullptr) shared_.timeline->call_begins(config_.rank, name, shared_.now);
     twin::launch_under(actors_, config, kernel, static_cast<uint8_t*>(tiling), *this);
     ranges_.clear();
+    if (shared_.timeline != nullptr) shared_.timeline->call_ends(config_.rank, shared_.now);
 }
 
 void SimRank::complete(uint32_t record) {
     actors_.changes(config_.rank, kMemoryLine + urma_.complete(record), kCqeBytes);
+    if (shared_.timeline != nullptr) shared_.timeline->has_arrived();
 }
 
 // As the twin's fabric does: a peer that had finished the operation in progress, or had told why it broke, owes
@@ -120,6 +122,13 @@ void SimRank::took(const Place& place, size_t bytes) {
                             unwritten_fault(*place.shadow, config_.rank, place.memory, place.offset, bytes));
 }
 
+// The timeline learns which core does what comes next, when, and where it is.
+void SimRank::show() {
+    if (shared_.timeline == nullptr) return;
+    const auto core = static_cast<uint32_t>(twin::current_core_pointer->index);
+    shared_.timeline->at(actors_.current_id(), actors_.turn_ns(), page().cores[core].progress);
+}
+
 void SimRank::check_access(const void* p, size_t bytes, bool write) {
     Place place;
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
@@ -130,6 +139,7 @@ void SimRank::access(const void* p, size_t bytes, bool write) {
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
     const bool is_scalar = twin::current_simt_pointer == nullptr;
     if (is_scalar) actors_.choice();
+    show();
     // Which of two loads in one expression comes first is the compiler's choice: that one took place is what counts.
     shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), write ? place.offset + 1 : 0);
     if (!write) {
@@ -144,6 +154,7 @@ void SimRank::access(const void* p, size_t bytes, bool write) {
 }
 
 void SimRank::copied(const void* p, size_t bytes, bool write) {
+    show();
     Place place;
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
     shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), place.offset * 2 + (write ? 1 : 0));
@@ -156,6 +167,7 @@ void SimRank::copied(const void* p, size_t bytes, bool write) {
 }
 
 void SimRank::window_write(void* dst, const void* src, size_t bytes) {
+    show();
     const uint32_t owner = arena_.rank_of(dst);
     const uint64_t offset = arena_.offset_of(dst);
     if (owner != config_.rank) {
@@ -184,6 +196,7 @@ void SimRank::meanwhile() {
 }
 
 void SimRank::window_read(void* dst, const void* src, size_t bytes) {
+    show();
     Place place;
     if (!find(src, bytes, &place)) refuse(src, bytes, false);
     took(place, bytes);
@@ -212,6 +225,7 @@ void SimRank::window_read_pieces(const twin::Pieces& pieces) {
 }
 
 bool SimRank::device_store(void* address, uint64_t value, unsigned bytes) {
+    show();
     if (!urma_.store(address, value, bytes)) return false;
     actors_.choice();
     return true;

@@ -13,6 +13,9 @@
 
 namespace ascend_deepep::sim {
 
+// Where lines of the memory beside the window (rings, workspace) begin to count, so that they share none with it.
+constexpr uint64_t kMemoryLine = uint64_t{1} << 40;
+
 struct RankConfig {
     CommunicatorLimits limits;
     uint32_t rank;
@@ -65,6 +68,7 @@ class SimRank final : public twin::GmHooks {
     [[noreturn]] void refuse(const void* p, size_t bytes, bool write) const;
     void took(const Place& place, size_t bytes);
     void meanwhile();
+    void show();
 
     RankConfig config_;
     Shared& shared_;

@@ -7,6 +7,7 @@
 #include "twin/sim/fault_plan.h"
 #include "twin/sim/findings.h"
 #include "twin/sim/options.h"
+#include "twin/sim/timeline.h"
 #include "twin/sim/trace_hash.h"
 
 namespace ascend_deepep::sim {
@@ -24,6 +25,7 @@ struct Shared {
     Assumptions assumptions;
     Schedule schedule{};
     FaultPlan fault;
+    Timeline* timeline = nullptr;  // null: nobody looks
     uint64_t timeout_ns = 0;
     uint64_t now = 0;    // virtual nanoseconds
     uint64_t steps = 0;  // of the scheduler

@@ -22,6 +22,7 @@ bool UrmaDriver::store(const void* address, uint64_t value, unsigned bytes) {
     if (!engine_.store(address, value, bytes)) return false;
     shared_.trace.mix(TraceKind::kDoorbell, rank_, value);
     for (uint32_t peer = 0; peer < is_fetching_.size(); ++peer) {
+        if (shared_.timeline != nullptr) shared_.timeline->pending(rank_, peer, engine_.pending(peer), shared_.now);
         if (is_fetching_[peer] != 0 || engine_.pending(peer) == 0) continue;
         is_fetching_[peer] = 1;
         shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kFetch, rank_, peer);
@@ -47,6 +48,7 @@ void UrmaDriver::fetch(uint32_t peer) {
     record = Record{};
     record.peer = peer;
     record.index = engine_.take(peer);
+    if (shared_.timeline != nullptr) shared_.timeline->fetches(rank_, peer, number, record.index, shared_.now);
     shared_.trace.mix(TraceKind::kFetch, rank_, record.index);
     if (shared_.assumptions.completed_was_fetched) read(record);  // A3
     shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kExecute, rank_, number);
@@ -73,6 +75,7 @@ CqeStatus UrmaDriver::deliver(uint32_t peer, uint64_t remote_offset, const uint8
 void UrmaDriver::execute(uint32_t number) {
     Record& record = records_[number];
     shared_.trace.mix(TraceKind::kExecute, rank_, record.index);
+    if (shared_.timeline != nullptr) shared_.timeline->executes(rank_, number, shared_.now);
     if (!shared_.assumptions.completed_was_fetched) read(record);
     bool completes = true;
     if (record.verdict.status == CqeStatus::kOk) {
@@ -94,6 +97,7 @@ void UrmaDriver::execute(uint32_t number) {
 uint64_t UrmaDriver::complete(uint32_t number) {
     const Record& record = records_[number];
     shared_.trace.mix(TraceKind::kComplete, rank_, record.index);
+    if (shared_.timeline != nullptr) shared_.timeline->completes(rank_, number, shared_.now);
     engine_.complete(record.peer, record.index, record.verdict, record.fields.length);
     const QueueContext& queue = engine_.context(record.peer);
     const uint64_t at = queue.cq_base + uint64_t{produced_[record.peer]++ & (queue.cq_depth - 1)} * kCqeBytes;

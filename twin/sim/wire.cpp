@@ -75,6 +75,8 @@ void Wire::put(const RemoteWrite& write, const uint8_t* source) {
     const uint32_t number = new_flight(write, source);
     Flight& flight = flights_[number];
     ++in_air_[write.from];
+    if (shared_.timeline != nullptr)
+        shared_.timeline->leaves(number, write.from, write.to, write.offset, write.bytes, shared_.now);
     for (uint64_t block = 0; block < write.bytes; block += kBlockBytes) {
         uint64_t last = 0;
         for (uint64_t at = 0; at < kBlockDataBytes;) {
@@ -102,7 +104,9 @@ void Wire::piece(const Event& event) {
     shared_.trace.mix(TraceKind::kPiece, write.to, offset);
     std::memcpy(arena_.window(write.to) + offset, flight.data.data() + event.b, event.c);
     arena_.shadow(write.to).mark(offset, event.c);
+    if (shared_.timeline != nullptr) shared_.timeline->arrives(event.a, shared_.now);
     actors_.changes(write.to, offset, event.c);
+    if (shared_.timeline != nullptr) shared_.timeline->has_arrived();
     if (--flight.pieces_left != 0) return;
     uint64_t& told = told_at_[write.from * arena_.num_ranks() + write.to];
     if (told == 0 && arena_.region_of(write.offset, write.bytes) == WindowRegion::kAbort) told = shared_.now;

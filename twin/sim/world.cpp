@@ -17,6 +17,7 @@ Shared make_shared(const WorldConfig& config) {
     Shared shared(config.seed);
     shared.assumptions = config.assumptions;
     shared.fault = config.fault;
+    shared.timeline = config.timeline;
     shared.timeout_ns = config.timeout_ns;
     const Schedule drawn = draw_schedule(shared.random);
     shared.schedule = config.schedule.value_or(drawn);
@@ -33,6 +34,7 @@ World::World(const WorldConfig& config)
       actors_(shared_, config.limits.num_ranks, config.num_cores, [this](uint32_t rank) { return has_landed(rank); }),
       wire_(shared_, actors_, arena_),
       looks_(config.limits.num_ranks, 0) {
+    if (shared_.timeline != nullptr) shared_.timeline->begin(config.limits.num_ranks, config.num_cores);
     RankConfig rank{};
     rank.limits = config.limits;
     rank.num_cores = config.num_cores;
@@ -60,6 +62,7 @@ bool World::has_landed(uint32_t rank) const {
 }
 
 void World::handle(const Event& event) {
+    if (shared_.timeline != nullptr) shared_.timeline->turn_begins();
     switch (event.kind) {
         case EventKind::kPiece:
             wire_.piece(event);
@@ -135,6 +138,13 @@ void World::step() {
     while (!shared_.events.empty() && shared_.events.next_due() <= shared_.now)
         handle(shared_.events.take());
     if (!actors_.run_one()) idle();
+    if (shared_.timeline != nullptr) show_fault();
+}
+
+void World::show_fault() {
+    if (has_shown_fault_ || !shared_.fault.has_struck) return;
+    has_shown_fault_ = true;
+    shared_.timeline->strikes(shared_.fault.rank, shared_.now);
 }
 
 void World::run() {
@@ -150,6 +160,7 @@ void World::run() {
 
 // After a finding: hosts leave by an exception, cores stay where they stand.
 void World::end_all() {
+    if (shared_.timeline != nullptr) shared_.timeline->end(shared_.now);
     for (uint32_t rank = 0; rank < ranks_.size(); ++rank)
         actors_.kill(rank);
     while (!actors_.all_done())

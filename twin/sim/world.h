@@ -22,6 +22,7 @@ struct WorldConfig {
     std::optional<Schedule> schedule;  // none: drawn from the seed
     Assumptions assumptions;
     FaultPlan fault;
+    Timeline* timeline = nullptr;  // records the run
 };
 
 class World {
@@ -53,6 +54,7 @@ class World {
     void idle();
     bool has_landed(uint32_t rank) const;
     void end_all();
+    void show_fault();
 
     WorldConfig config_;
     Shared shared_;
@@ -62,6 +64,7 @@ class World {
     std::vector<std::unique_ptr<SimRank>> ranks_;
     std::vector<uint32_t> looks_;  // by rank: how often it has looked for dead peers
     uint32_t dead_ = ~0U;
+    bool has_shown_fault_ = false;
 };
 
 }  // namespace ascend_deepep::sim

@@ -28,7 +28,7 @@ struct Arguments {
 
 constexpr const char* kUsage =
     "usage: sim_run [--seeds A..B | --seed S] [--kernels MODULE.so] [--no-faults | --fault NAME]\n"
-    "               [--drop SWITCH]... [--max-failures N] [--verbose]\n";
+    "               [--drop SWITCH]... [--max-failures N] [--trace FILE.json] [--verbose]\n";
 
 uint64_t number(const std::string& text) {
     size_t end = 0;
@@ -68,12 +68,16 @@ Arguments parse(int argc, char** argv) {
         } else if (name == "--fault") {
             arguments.options.forced = sim::sim_fault_from_name(argv[++i]);
             if (arguments.options.forced == sim::SimFault::kCount) throw std::invalid_argument(argv[i]);
+        } else if (name == "--trace") {
+            arguments.options.timeline_path = argv[++i];
         } else if (name == "--max-failures") {
             arguments.max_failures = static_cast<uint32_t>(number(argv[++i]));
         } else {
             throw std::invalid_argument(name);
         }
     }
+    if (!arguments.options.timeline_path.empty() && arguments.first != arguments.last)
+        throw std::invalid_argument("--trace is of one --seed");
     return arguments;
 }
 
