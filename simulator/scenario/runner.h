@@ -16,7 +16,7 @@ struct SeedOptions {
     sim::Assumptions assumptions;
     std::optional<uint64_t> schedule_seed;  // of what hardware leaves open; none: the seed itself
     Settings settings;                      // set after drawing
-    std::string timeline_path;  // where the timeline goes as a trace for Perfetto; empty: none
+    std::string timeline_path;              // where the timeline goes as a trace for Perfetto; empty: none
 };
 
 struct SeedResult {
