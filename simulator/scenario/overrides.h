@@ -19,6 +19,9 @@ Settings settings_of(const Scenario& scenario);
 // Throws std::invalid_argument, one line, for a name or a value that does not exist.
 void apply_settings(const Settings& settings, Scenario* scenario);
 
+// Makes the fields that `settings` leaves alone fit the others; `drawn` is the scenario before they were applied.
+void fit_scenario(const Settings& settings, const Scenario& drawn, Scenario* scenario);
+
 // Throws std::invalid_argument, one line that names the limit, for a scenario that cannot be run or whose outcome would
 // be a matter of luck.
 void check_scenario(const Scenario& scenario);

@@ -14,6 +14,8 @@ namespace ascend_deepep::simulator {
 namespace {
 
 constexpr uint64_t kMaxWorldBytes = uint64_t{256} << 20;  // of all windows; each byte has a shadow besides
+constexpr uint32_t kMaxSimRanks = 32;
+constexpr uint64_t kMaxCoresOfAll = 1024;  // of all ranks: fibers of one thread
 constexpr uint32_t kMaxOperations = 32;
 constexpr uint64_t kMinTimeoutNs = 100'000'000;  // the slowest worlds need some tens of milliseconds
 constexpr uint64_t kMaxTimeoutNs = 10'000'000'000;
@@ -21,6 +23,7 @@ constexpr uint64_t kMaxWayNs = 1'000'000;
 
 void check_shape(const Scenario& s) {
     const CommunicatorLimits& limits = s.world.limits;
+    check_within("ranks", limits.num_ranks, 1, kMaxSimRanks, "the ranks that a world may have");
     const op_host::Status status = op_host::check_limits(limits, s.world.num_cores, 0);
     if (!status.ok()) throw std::invalid_argument(status.message);
     const uint64_t bytes = op_host::required_window_bytes(limits) * limits.num_ranks;
@@ -30,6 +33,7 @@ void check_shape(const Scenario& s) {
                                     std::to_string(kMaxWorldBytes) +
                                     ": lower ranks, max_tokens, max_hidden or max_topk");
     }
+    check_within("ranks x cores", uint64_t{limits.num_ranks} * s.world.num_cores, 1, kMaxCoresOfAll);
     check_within("hidden", s.hidden, kMinHidden, limits.hidden, "the communicator's max_hidden");
     if (s.hidden % kHiddenMultiple != 0) {
         throw std::invalid_argument("hidden " + std::to_string(s.hidden) + " is not a multiple of " +

@@ -198,7 +198,9 @@ bool has_remote_row(const Scenario& scenario, Inputs& inputs) {
 Scenario make_scenario(uint64_t seed, const SeedOptions& options) {
     Scenario scenario = draw_scenario(seed, options.with_faults, options.forced);
     if (options.schedule_seed.has_value()) draw_schedule(*options.schedule_seed, &scenario);
+    const Scenario drawn = scenario;
     apply_settings(options.settings, &scenario);
+    fit_scenario(options.settings, drawn, &scenario);
     scenario.world.assumptions = options.assumptions;
     check_scenario(scenario);
     return scenario;

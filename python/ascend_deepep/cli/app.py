@@ -15,6 +15,7 @@ import typer
 
 from ascend_deepep.cli.demo import demo
 from ascend_deepep.cli.doctor import doctor
+from ascend_deepep.cli.sim import sim
 from ascend_deepep.demo.options import OutOfTime, UsageError
 from ascend_deepep.errors import DeepEPError
 from ascend_deepep.testing import RankErrors
@@ -27,6 +28,7 @@ _INTERRUPTED = 130  # newer typer turns KeyboardInterrupt into this result; no c
 
 app.command()(demo)
 app.command()(doctor)
+app.command()(sim)
 
 
 def _print_version(is_asked: bool) -> None:

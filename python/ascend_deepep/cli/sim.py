@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ascend-deepep sim`. Layer: Python: options, progress bar and exit code; the work is in ascend_deepep.simulator.
+
+Exit codes: 0 all seeds held, 1 some seed failed, 2 nothing was run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ascend_deepep.cli.environment import check_environment
+from ascend_deepep.demo.options import UsageError, check_range
+from ascend_deepep.simulator.options import MAX_SEED, NO_FAULT, WorldOptions
+from ascend_deepep.simulator.shrink import SECONDS, Shrunk, shrink
+from ascend_deepep.simulator.workers import CannotRun, Job, Workers
+
+if TYPE_CHECKING:
+    from ascend_deepep._simulator import ScenarioDict
+
+_DEFAULT_SEEDS = 200
+_MAX_SEEDS = 10**9
+_MAX_JOBS = 256
+_MAX_FAILURES = 10
+
+
+@dataclass(frozen=True)
+class _How:
+    """How many seeds are run, and how."""
+
+    seeds: range
+    jobs: int
+    max_failures: int
+    do_shrink: bool
+    as_json: bool
+
+
+def sim(
+    seeds: Annotated[int | None, typer.Option(help=f"How many seeds. (default: {_DEFAULT_SEEDS})")] = None,
+    first: Annotated[int, typer.Option(help="The first of them.")] = 1,
+    seed: Annotated[int | None, typer.Option(help="One seed alone, with what it stands for.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes. (default: one a CPU)")] = None,
+    fault: Annotated[str | None, typer.Option(metavar="NAME", help="This fault in every world.")] = None,
+    no_faults: Annotated[bool, typer.Option("--no-faults", help="Worlds without a fault.")] = False,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="SWITCH", help="Take an assumption or a rule away; more than once.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A field of every world, such as ranks=2; more than once."),
+    ] = None,
+    schedule_seed: Annotated[
+        int | None, typer.Option(help="Draw what hardware leaves open from this seed instead.")
+    ] = None,
+    kernels: Annotated[
+        Path | None, typer.Option(metavar="MODULE.so", help="Kernels of the Sim policy, instead of the package's.")
+    ] = None,
+    max_failures: Annotated[int, typer.Option(help="Stop after so many failures.")] = _MAX_FAILURES,
+    no_shrink: Annotated[bool, typer.Option("--no-shrink", help="Do not look for the smallest world.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
+) -> int:
+    """Run the kernels of all ranks under one seeded scheduler, in virtual time, with faults, and check every rule."""
+    check_environment()
+    options = WorldOptions(
+        faults=not no_faults,
+        fault=_fault(fault, no_faults),
+        drop=tuple(_switch(name) for name in drop or ()),
+        settings=tuple(_setting(text) for text in settings or ()),
+        schedule_seed=_seed("--schedule-seed", schedule_seed),
+        kernels=None if kernels is None else os.fspath(kernels.absolute()),
+    )
+    how = _How(_seeds(seeds, first, seed), _jobs(jobs), max_failures, not no_shrink, as_json)
+    check_range("--max-failures", max_failures, 1, _MAX_SEEDS)
+    try:
+        return _one(how, options) if seed is not None else _many(how, options)
+    except CannotRun as error:
+        raise UsageError(str(error), "CannotRun") from None
+
+
+def _many(how: _How, options: WorldOptions) -> int:
+    from ascend_deepep import _simulator
+    from ascend_deepep.simulator.report import print_seeds, seeds_json
+    from ascend_deepep.simulator.run import run_seeds
+
+    smallest: dict[int, Shrunk] = {}
+    with Workers(min(how.jobs, len(how.seeds)), options.kernels) as workers:
+        with _progress("seeds", len(how.seeds)) as advance:
+            result = run_seeds(workers, how.seeds, options, how.max_failures, advance)
+        if result.seeds == 0:
+            raise UsageError(result.refused[0])
+        if how.do_shrink:
+            firsts = {failure.checker: failure for failure in reversed(result.failures)}
+            for failure in firsts.values():
+                _say(f"shrinking seed {failure.seed} [{failure.checker}], at most {SECONDS:.0f} s")
+                shrunk = shrink(workers, failure.seed, options, failure.checker)
+                if shrunk is not None:
+                    smallest[failure.seed] = shrunk
+    if how.as_json:
+        print(json.dumps(seeds_json(result, _simulator.faults(), smallest)))
+    else:
+        print_seeds(result, _simulator.faults(), smallest, _console())
+    return 1 if result.failures else 0
+
+
+def _one(how: _How, options: WorldOptions) -> int:
+    from ascend_deepep.simulator.report import print_seed, seed_json
+
+    seed = how.seeds[0]
+    world = _world(seed, options)
+    with Workers(1, options.kernels) as workers:
+        outcome = next(workers.run([Job(seed, options)]))
+    if how.as_json:
+        print(json.dumps(seed_json(outcome, world["description"], world["settings"])))
+    else:
+        print_seed(outcome, world["description"], _console())
+    return 1 if outcome.checker else 0
+
+
+def _world(seed: int, options: WorldOptions) -> ScenarioDict:
+    """What the seed stands for; settings that make no legal world are the user's mistake."""
+    from ascend_deepep import _simulator
+
+    try:
+        return _simulator.scenario(seed, **options.arguments())
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+@contextmanager
+def _progress(unit: str, total: int) -> Iterator[Callable[[int], None] | None]:
+    """A bar on stderr, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(unit, total=total)
+        yield lambda finished: bar.update(task, completed=finished)
+
+
+def _say(text: str) -> None:
+    """To whoever watches; a pipe hears nothing but results."""
+    if sys.stderr.isatty():
+        print(text, file=sys.stderr)
+
+
+def _console() -> Console:
+    # A pipe has no width of its own; rich would cut the table to 80 columns.
+    return Console(width=None if sys.stdout.isatty() else 120)
+
+
+def _seeds(count: int | None, first: int, one: int | None) -> range:
+    if one is not None:
+        if count is not None or first != 1:
+            raise UsageError("--seed is one seed alone: it excludes --seeds and --first")
+        check_range("--seed", one, 0, MAX_SEED)
+        return range(one, one + 1)
+    count = _DEFAULT_SEEDS if count is None else count
+    check_range("--seeds", count, 1, _MAX_SEEDS)
+    check_range("--first", first, 0, MAX_SEED - count)
+    return range(first, first + count)
+
+
+def _seed(option: str, value: int | None) -> int | None:
+    if value is not None:
+        check_range(option, value, 0, MAX_SEED)
+    return value
+
+
+def _jobs(jobs: int | None) -> int:
+    if jobs is None:
+        return len(os.sched_getaffinity(0))
+    check_range("--jobs", jobs, 1, _MAX_JOBS)
+    return jobs
+
+
+def _fault(name: str | None, no_faults: bool) -> str:
+    if name is None:
+        return NO_FAULT
+    if no_faults:
+        raise UsageError("--fault and --no-faults exclude each other")
+    from ascend_deepep import _simulator
+
+    return _one_of("--fault", name, _simulator.faults())
+
+
+def _switch(name: str) -> str:
+    from ascend_deepep import _simulator
+
+    return _one_of("--drop", name, _simulator.switches())
+
+
+def _one_of(option: str, value: str, choices: list[str]) -> str:
+    if value not in choices:
+        raise UsageError(f"{option} {value!r} is not one of {', '.join(choices)}")
+    return value
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise UsageError(f"--set {text!r} is not NAME=VALUE, such as ranks=2")
+    return name, value
