@@ -128,6 +128,10 @@ class Workers:
             worker.end()
         self._workers = []
 
+    def processes(self) -> list[int]:
+        """Process ids."""
+        return [worker.process.pid or 0 for worker in self._workers]
+
     def run(self, jobs: Iterable[Job], chunk: int = _CHUNK) -> Iterator[Outcome]:
         """Outcomes in the order of the jobs. Whoever stops asking leaves running jobs to end unheard."""
         source = iter(jobs)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ascend-deepep sim`: the JSON objects, exit codes, and one line for a user's mistake. Layer: tests."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ascend_deepep import _simulator
+from ascend_deepep.cli.app import run
+
+PROGRAM = [sys.executable, "-m", "ascend_deepep.cli", "sim"]
+
+
+def sim(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=300, check=False)
+
+
+def value_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.stderr == "" and done.stdout.count("\n") == 1, done.stdout + done.stderr
+    value = json.loads(done.stdout)
+    assert isinstance(value, dict)
+    return value
+
+
+@pytest.mark.fast
+def test_seeds_that_hold() -> None:
+    done = sim("--seeds", "30", "--json")
+    assert done.returncode == 0
+    value = value_of(done)
+    assert list(value) == [
+        *("seeds", "failures", "failed", "distinct", "seeds_per_s", "p95_ms", "max_ms", "seconds", "remote_percent"),
+        *("faults", "failed_calls", "refused", "steps", "findings"),
+    ]
+    assert (value["seeds"], value["failures"], value["failed"], value["distinct"]) == (30, 0, [], 30)
+    assert set(_simulator.faults()) <= set(value["faults"])
+    assert 0 < value["p95_ms"] <= value["max_ms"]
+    shown = sim("--seeds", "30")
+    assert shown.returncode == 0 and shown.stderr == ""
+    assert re.fullmatch(r"HELD 30 seeds, 30 distinct runs, \d+ s", shown.stdout.splitlines()[-1])
+    assert all(kind in shown.stdout for kind in _simulator.faults())
+
+
+def test_worlds_are_worth_their_time() -> None:
+    value = value_of(sim("--json"))
+    assert (value["seeds"], value["failures"]) == (200, 0)
+    assert value["remote_percent"] >= 80
+    assert value["distinct"] >= 190
+    assert all(value["faults"][kind] >= 1 for kind in _simulator.faults())
+
+
+def test_a_failure_is_a_line_that_replays() -> None:
+    options = ["--no-faults", "--drop", "a1"]
+    value = value_of(done := sim("--first", "5", "--seeds", "60", *options, "--max-failures", "2", "--json"))
+    assert done.returncode == 1
+    assert (value["failures"], len(value["failed"])) == (2, 2)
+    assert value["seeds"] < 60
+    for finding, line in zip(value["findings"], value["failed"], strict=True):
+        assert finding["replay"] == line == f"ascend-deepep sim --seed {finding['seed']} --no-faults --drop a1"
+        replayed = value_of(again := sim(*shlex.split(line)[2:], "--json"))
+        assert again.returncode == 1
+        assert (replayed["checker"], replayed["text"]) == (finding["checker"], finding["text"])
+    assert value["findings"][0]["shrunk"]["replay"].startswith(value["failed"][0])
+    without = value_of(sim("--first", "5", "--seeds", "60", *options, "--max-failures", "2", "--no-shrink", "--json"))
+    assert without["failed"] == value["failed"]
+    assert all("shrunk" not in finding for finding in without["findings"])
+    shown = sim("--first", "5", "--seeds", "60", *options, "--max-failures", "2")
+    assert shown.returncode == 1
+    assert shown.stdout.splitlines()[-1].startswith(f"FAILED 2 of {value['seeds']} seeds")
+    assert all(line in shown.stdout for line in value["failed"])
+
+
+def test_one_seed_twice() -> None:
+    first, second = value_of(sim("--seed", "11", "--json")), value_of(sim("--seed", "11", "--json"))
+    assert first == second
+    assert (first["outcome"], first["checker"], first["replay"]) == ("held", None, "ascend-deepep sim --seed 11")
+    assert first["hash"] == f"{_simulator.run(11)['hash']:016x}"
+    assert first["settings"] == _simulator.scenario(11)["settings"]
+    shown = sim("--seed", "11")
+    assert shown.returncode == 0
+    assert first["description"] in shown.stdout and first["hash"] in shown.stdout
+    assert shown.stdout.splitlines()[-1] == "HELD"
+
+
+def test_every_fault_can_be_asked_for() -> None:
+    for kind in _simulator.faults():
+        value = value_of(done := sim("--seeds", "12", "--set", "ranks=3", "--fault", kind, "--json"))
+        assert done.returncode == 0
+        assert value["faults"][kind] >= 1
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--seeds", "0"], "--seeds 0 is outside [1, 1000000000]"),
+        (["--seeds", "x"], "--seeds"),
+        (["--first", "-1"], "--first -1 is outside"),
+        (["--seed", "18446744073709551616"], "--seed 18446744073709551616 is outside [0, 18446744073709551615]"),
+        (["--seed", "1", "--seeds", "2"], "--seed is one seed alone"),
+        (["--schedule-seed", "-1"], "--schedule-seed -1 is outside"),
+        (["--jobs", "0"], "--jobs 0 is outside [1, 256]"),
+        (["--max-failures", "0"], "--max-failures 0 is outside"),
+        (["--fault", "gremlin"], "--fault 'gremlin' is not one of rank-dies, core-stalls"),
+        (["--fault", "link-cut", "--no-faults"], "--fault and --no-faults exclude each other"),
+        (["--drop", "a9"], "--drop 'a9' is not one of a1, a2, a3"),
+        (["--set", "ranks"], "--set 'ranks' is not NAME=VALUE"),
+        (["--set", "rank=2"], "'rank' is no setting"),
+        (["--set", "ranks=2", "--set", "experts=3"], "num_experts = 3 is not a multiple of num_ranks = 2"),
+        (["--seed", "4", "--set", "hidden=8"], "hidden"),
+        (["--kernels", "none.so"], "none.so"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_mistakes_exit_2_with_one_line(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sim", *words]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and text in said.err and said.err.count("\n") == 1
+    assert run(["sim", *words, "--json"]) == 2
+    said = capsys.readouterr()
+    assert said.err == "" and said.out.count("\n") == 1
+    error = json.loads(said.out)["error"]
+    assert set(error) == {"kind", "message"} and text in error["message"]
+
+
+def test_kernels_of_another_policy_are_refused() -> None:
+    fast = Path(_simulator.__file__).with_name("libascend_deepep_kernels_fast.so")
+    done = sim("--kernels", str(fast), "--json")
+    assert done.returncode == 2
+    error = value_of(done)["error"]
+    assert error == {
+        "kind": "CannotRun",
+        "message": "the kernels are compiled for the policy Fast, the simulator needs Sim",
+    }
+
+
+def test_ctrl_c_is_one_line() -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, "--seeds", "1000000", "--jobs", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    deadline = time.monotonic() + 60
+    while len(children.read_text().split()) < 2 and time.monotonic() < deadline:  # a tracker, and a process for seeds
+        time.sleep(0.05)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (1, "", "interrupted\n")
