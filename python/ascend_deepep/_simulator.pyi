@@ -32,6 +32,7 @@ def run(
     drop: Sequence[str] = (),
     schedule_seed: int | None = None,
     settings: Sequence[tuple[str, str]] = (),
+    timeline: str = "",
 ) -> RunDict: ...
 def scenario(
     seed: int,

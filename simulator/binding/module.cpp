@@ -82,8 +82,9 @@ py::dict result_dict(uint64_t seed, const SeedResult& run) {
 }
 
 py::dict run(uint64_t seed, bool faults, const std::string& fault, const std::vector<std::string>& drop,
-             std::optional<uint64_t> schedule_seed, const Settings& settings) {
-    const SeedOptions options = make_options(faults, fault, drop, schedule_seed, settings);
+             std::optional<uint64_t> schedule_seed, const Settings& settings, const std::string& timeline) {
+    SeedOptions options = make_options(faults, fault, drop, schedule_seed, settings);
+    options.timeline_path = timeline;
     SeedResult result;
     {
         const py::gil_scoped_release released;
@@ -97,11 +98,12 @@ py::dict scenario(uint64_t seed, bool faults, const std::string& fault, const st
     return scenario_dict(seed, make_options(faults, fault, drop, schedule_seed, settings));
 }
 
-template <typename Function>
-void bind_of_seed(py::module_& module, const char* name, Function function) {
+// `more`: further arguments, after those of every seed.
+template <typename Function, typename... More>
+void bind_of_seed(py::module_& module, const char* name, Function function, More... more) {
     module.def(name, function, py::arg("seed"), py::kw_only(), py::arg("faults") = true, py::arg("fault") = "none",
                py::arg("drop") = std::vector<std::string>{}, py::arg("schedule_seed") = py::none(),
-               py::arg("settings") = Settings{});
+               py::arg("settings") = Settings{}, more...);
 }
 
 }  // namespace
@@ -112,6 +114,6 @@ PYBIND11_MODULE(_simulator, module) {
     module.def("faults", &simulator::fault_names);
     module.def("switches", &simulator::switch_names);
     module.def("open_kernels", [] { simulator::sim_kernels(); });
-    simulator::bind_of_seed(module, "run", &simulator::run);
+    simulator::bind_of_seed(module, "run", &simulator::run, pybind11::arg("timeline") = std::string());
     simulator::bind_of_seed(module, "scenario", &simulator::scenario);
 }

@@ -65,6 +65,9 @@ def sim(
     kernels: Annotated[
         Path | None, typer.Option(metavar="MODULE.so", help="Kernels of the Sim policy, instead of the package's.")
     ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="With --seed: its timeline, for Perfetto.")
+    ] = None,
     max_failures: Annotated[int, typer.Option(help="Stop after so many failures.")] = _MAX_FAILURES,
     no_shrink: Annotated[bool, typer.Option("--no-shrink", help="Do not look for the smallest world.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
@@ -79,10 +82,12 @@ def sim(
         schedule_seed=_seed("--schedule-seed", schedule_seed),
         kernels=None if kernels is None else os.fspath(kernels.absolute()),
     )
+    if trace is not None and seed is None:
+        raise UsageError("--trace goes with --seed: it is the timeline of one world")
     how = _How(_seeds(seeds, first, seed), _jobs(jobs), max_failures, not no_shrink, as_json)
     check_range("--max-failures", max_failures, 1, _MAX_SEEDS)
     try:
-        return _one(how, options) if seed is not None else _many(how, options)
+        return _many(how, options) if seed is None else _one(seed, options, trace, as_json)
     except CannotRun as error:
         raise UsageError(str(error), "CannotRun") from None
 
@@ -112,14 +117,16 @@ def _many(how: _How, options: WorldOptions) -> int:
     return 1 if result.failures else 0
 
 
-def _one(how: _How, options: WorldOptions) -> int:
+def _one(seed: int, options: WorldOptions, trace: Path | None, as_json: bool) -> int:
     from ascend_deepep.simulator.report import print_seed, seed_json
 
-    seed = how.seeds[0]
     world = _world(seed, options)
+    timeline = "" if trace is None else os.fspath(trace.absolute())
     with Workers(1, options.kernels) as workers:
-        outcome = next(workers.run([Job(seed, options)]))
-    if how.as_json:
+        outcome = next(workers.run([Job(seed, options, timeline)]))
+    if outcome.refused:
+        raise UsageError(outcome.refused)
+    if as_json:
         print(json.dumps(seed_json(outcome, world["description"], world["settings"])))
     else:
         print_seed(outcome, world["description"], _console())

@@ -42,11 +42,16 @@ class Job:
 
     seed: int
     options: WorldOptions
+    timeline: str = ""  # file that gets the trace
+
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of `_simulator.run`."""
+        return {**self.options.arguments(), "timeline": self.timeline}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job: a run, or why there is none. `refused`: its settings make no legal world."""
+    """What came of a job: a run, or why there is none. `refused`: no legal world, or a file that cannot be written."""
 
     job: Job
     seconds: float = 0.0
@@ -83,7 +88,7 @@ class _Worker:
     def give(self, jobs: list[tuple[int, Job]]) -> None:
         self.pending.extend(jobs)
         self.deadline = time.monotonic() + _SEED_SECONDS
-        self.connection.send([(job.seed, job.options.arguments()) for _, job in jobs])
+        self.connection.send([(job.seed, job.arguments()) for _, job in jobs])
 
     def end(self) -> None:
         self.process.kill()
@@ -226,6 +231,6 @@ def _answer(simulator: Any, seed: int, arguments: dict[str, Any]) -> dict[str, A
     start = time.perf_counter()
     try:
         run = simulator.run(seed, **arguments)
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         return {"refused": str(error)}
     return {"run": run, "seconds": time.perf_counter() - start}

@@ -90,6 +90,15 @@ def test_one_seed_twice() -> None:
     assert shown.stdout.splitlines()[-1] == "HELD"
 
 
+def test_the_timeline_of_a_seed(tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    value = value_of(done := sim("--seed", "11", "--trace", str(file), "--json"))
+    assert done.returncode == 0
+    assert value == value_of(sim("--seed", "11", "--json"))
+    names = {event["name"] for event in json.loads(file.read_text())["traceEvents"]}
+    assert {"process_name", "thread_name"} <= names
+
+
 def test_every_fault_can_be_asked_for() -> None:
     for kind in _simulator.faults():
         value = value_of(done := sim("--seeds", "12", "--set", "ranks=3", "--fault", kind, "--json"))
@@ -117,6 +126,8 @@ def test_every_fault_can_be_asked_for() -> None:
         (["--set", "ranks=2", "--set", "experts=3"], "num_experts = 3 is not a multiple of num_ranks = 2"),
         (["--seed", "4", "--set", "hidden=8"], "hidden"),
         (["--kernels", "none.so"], "none.so"),
+        (["--trace", "t.json"], "--trace goes with --seed"),
+        (["--seed", "1", "--trace", "/nonexistent/t.json"], "/nonexistent/t.json"),
         (["--nonsense"], "--nonsense"),
     ],
 )
