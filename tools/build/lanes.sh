@@ -106,6 +106,7 @@ step_mutants() {
 
 step_python-long() {
     need_package
+    need_clang # a seed of the simulator is the same under both compilers
     python -m pytest -q -m long --ignore=tests/packaging --ignore=tests/python/mutants
 }
 

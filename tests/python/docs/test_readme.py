@@ -67,9 +67,10 @@ def test_the_commands_exist() -> None:
 
 
 @pytest.mark.fast
-def test_the_options_of_the_demo_exist() -> None:
-    text = run([sys.executable, "-m", "ascend_deepep.cli", "demo", "--help"], ROOT)
-    named = re.findall(r"--[a-z-]+", next(name + what for name, what in rows("Interfaces").items() if "demo" in name))
+@pytest.mark.parametrize("verb", ["demo", "sim"])
+def test_the_options_of_a_command_exist(verb: str) -> None:
+    text = run([sys.executable, "-m", "ascend_deepep.cli", verb, "--help"], ROOT)
+    named = re.findall(r"--[a-z-]+", rows("Interfaces")[f"`ascend-deepep {verb}`"])
     assert len(named) > 5
     assert [option for option in named if option not in text] == []
 
