@@ -76,6 +76,9 @@ class UrmaEngine {
         return *reinterpret_cast<const QueueContext*>(table_ + peer * kQueueContextStride);
     }
 
+    bool is_register(const void* address) const {
+        return reinterpret_cast<uint64_t>(address) - registers_ < registers_bytes_;
+    }
     // A device store. False: no register of this engine. Registers have 32 bits; a store of another width is lost.
     bool store(const void* address, uint64_t value, unsigned bytes) {
         const uint64_t at = reinterpret_cast<uint64_t>(address) - registers_;

@@ -22,6 +22,15 @@ struct Pieces {
     uint32_t bytes;
 };
 
+// How code reaches a word of GM, and whose caches and posted stores stand in the way.
+enum class GmUnit : uint8_t { kScalar, kSimt };
+enum class GmPath : uint8_t {
+    kScalarCached,  // GlobalTensor::GetValue and SetValue
+    kScalarPast,    // ReadGmByPassDCache and WriteGmByPassDCache
+    kSimtCached,    // asc_ldca and asc_stwt
+    kSimtPast,      // asc_ldcg and asc_stcg
+};
+
 class __attribute__((visibility("default"))) GmHooks {
   public:
     virtual ~GmHooks() = default;
@@ -47,9 +56,19 @@ class __attribute__((visibility("default"))) GmHooks {
     virtual void check_access(const void* /*p*/, size_t /*bytes*/, bool /*write*/) {}
 
     // Not called by the Fast policy either: right before a load, store or atomic of scalar or SIMT code takes effect,
-    // and right before a copy of a pipe moves its bytes from or to GM that is no window.
+    // and right before a copy of a pipe moves its bytes from or to GM that is no window. A load or store that load() or
+    // store() took is not told again.
     virtual void access(const void* p, size_t bytes, bool write) { check_access(p, bytes, write); }
     virtual void copied(const void* /*p*/, size_t /*bytes*/, bool /*write*/) {}
+
+    // A machine that models caches and posted stores gives the Sim policy's words itself. False: it does not.
+    virtual bool load(GmPath /*path*/, const void* /*p*/, void* /*value*/, size_t /*bytes*/) { return false; }
+    virtual bool store(GmPath /*path*/, void* /*p*/, const void* /*value*/, size_t /*bytes*/) { return false; }
+    // Under Sim: stores of the unit before it are visible to all before those behind it (of SIMT: the running
+    // thread's).
+    virtual void fence(GmUnit /*unit*/) {}
+    // Under Sim: the line of `p` leaves the unit's cache, written back where it is dirty; all lines where `p` is null.
+    virtual void clean(GmUnit /*unit*/, const void* /*p*/) {}
 
     // The Sim policy's scalar unit is about to wait for pipes; what they have been given has not taken effect yet.
     virtual void pipe_wait() {}

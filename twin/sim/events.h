@@ -15,6 +15,7 @@ enum class EventKind : uint32_t {
     kComplete,  // a = WQE record
     kWake,      // a = actor, which has slept or stalled
     kLook,      // the rank looks whether its peers live
+    kStore,     // a = core: one of its posted stores becomes visible
 };
 
 struct Event {

@@ -9,22 +9,38 @@
 
 namespace ascend_deepep::sim {
 
-// docs/protocol.md, A1 to A3. One that is dropped lets the machine do what it excludes.
+// Each is on unless it is dropped by the name that kSwitches gives it.
 struct Assumptions {
-    bool flags_after_data = true;       // A1
-    bool finished_has_landed = true;    // A2
-    bool completed_was_fetched = true;  // A3
+    // What hardware promises. Without one the machine does what it excludes. docs/protocol.md, A1 to A3.
+    bool flags_after_data = true;          // A1
+    bool finished_has_landed = true;       // A2
+    bool completed_was_fetched = true;     // A3
+    bool barrier_covers_registers = true;  // DataSyncBarrier: register stores before it have been taken, too
+    bool order_bits_are_kept = true;       // a WQE that asks for order comes after the earlier ones of its queue
+    // What hardware may do to a kernel that does not prevent it. Without one the machine is kinder.
+    bool posted_stores = true;       // scalar stores past the cache become visible later, in any order
+    bool posted_simt_stores = true;  // stores of SIMT threads likewise
+    bool scalar_cache = true;        // 64 B lines, written back whole
+    bool simt_cache = true;          // 128 B lines, written through
 };
 
 struct Switch {
     std::string_view name;
     bool Assumptions::* field;
+    std::string_view what;  // holds while it is on
 };
-// What `--drop` knows.
-constexpr Switch kSwitches[] = {
-    {"a1", &Assumptions::flags_after_data},
-    {"a2", &Assumptions::finished_has_landed},
-    {"a3", &Assumptions::completed_was_fetched},
+
+inline constexpr Switch kSwitches[] = {
+    {"a1", &Assumptions::flags_after_data, "the flag area of a block is never visible before its data"},
+    {"a2", &Assumptions::finished_has_landed, "writes of a finished kernel are visible"},
+    {"a3", &Assumptions::completed_was_fetched, "ring slots of completed WQEs have been read"},
+    {"register-barrier", &Assumptions::barrier_covers_registers, "DataSyncBarrier waits for register stores as well"},
+    {"order-bits", &Assumptions::order_bits_are_kept,
+     "a WQE with order bits comes after the earlier ones of its queue"},
+    {"posted-stores", &Assumptions::posted_stores, "scalar stores past the cache are posted"},
+    {"posted-simt-stores", &Assumptions::posted_simt_stores, "stores of SIMT threads are outstanding until a fence"},
+    {"scalar-cache", &Assumptions::scalar_cache, "GlobalTensor::GetValue and SetValue go through a cache"},
+    {"simt-cache", &Assumptions::simt_cache, "asc_ldca goes through a cache"},
 };
 
 // False: no switch has this name.
@@ -37,6 +53,14 @@ constexpr bool drop_switch(std::string_view name, Assumptions* assumptions) {
     return false;
 }
 
+// How lines leave caches before anything asks for it.
+enum class Evictions : uint32_t { kOff, kRandom, kStorm, kCount };
+
+constexpr std::string_view evictions_name(Evictions evictions) {
+    constexpr std::string_view kNames[] = {"off", "random", "storm"};
+    return kNames[static_cast<uint32_t>(evictions)];
+}
+
 // Drawn once a world, so that worlds differ in kind: patient and hasty cores, near and far peers.
 struct Schedule {
     uint32_t run_bits;       // a core goes on for up to 2^run_bits accesses
@@ -47,10 +71,15 @@ struct Schedule {
     uint64_t wqe_ns;         // longest pause of a queue before a step of a WQE
     uint64_t completion_ns;  // longest way of a CQE
     uint64_t host_ns;        // longest pause of a host between operations
+    uint32_t store_slots;    // posted stores of a core, of either unit; 0: they become visible at once
+    uint64_t store_ns;       // longest pause of a core's posted stores
+    Evictions evictions;
 };
 
 inline Schedule draw_schedule(Random& random) {
     constexpr uint64_t kWays[] = {1, 40, 400, 4000, 40000, 400000};
+    constexpr uint64_t kStoreWays[] = {1, 40, 400, 4000};
+    constexpr uint32_t kStoreSlots[] = {0, 2, 8, 32};
     Schedule schedule{};
     schedule.run_bits = random.between(0, 9);
     schedule.slow_shift = random.between(0, 6);
@@ -60,6 +89,9 @@ inline Schedule draw_schedule(Random& random) {
     schedule.wqe_ns = random.pick(kWays);
     schedule.completion_ns = random.pick(kWays);
     schedule.host_ns = random.pick(kWays);
+    schedule.store_slots = random.pick(kStoreSlots);
+    schedule.store_ns = random.pick(kStoreWays);
+    schedule.evictions = static_cast<Evictions>(random.below(static_cast<uint32_t>(Evictions::kCount)));
     return schedule;
 }
 

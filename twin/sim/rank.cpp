@@ -55,6 +55,10 @@ SimRank::SimRank(const RankConfig& config, Shared& shared, Actors& actors, Windo
     memory_shadow_.reset(memory_.bytes(), false);
     memory_shadow_.mark(0, static_cast<uint64_t>(workspace_ - memory_.data()));
     page().state.tag_base = config.tag_base;
+    cores_.reserve(config.num_cores);
+    for (uint32_t core = 0; core < config.num_cores; ++core)
+        cores_.emplace_back(shared, static_cast<GmSide&>(*this));
+    is_landing_.assign(config.num_cores, 0);
 }
 
 void SimRank::launch(const char* name, void (*kernel)(uint8_t*), void* tiling, std::vector<twin::GmRange> ranges) {
@@ -62,9 +66,19 @@ void SimRank::launch(const char* name, void (*kernel)(uint8_t*), void* tiling, s
     config.num_cores = config_.num_cores;
     config.kernel_name = name;
     ranges_ = std::move(ranges);
+    // Also when the launch, or this host, ends by an exception: nothing may land in tensors that are gone.
+    struct Leaving {
+        SimRank& rank;
+        ~Leaving() {
+            for (CoreMemory& core : rank.cores_)
+                core.forget();
+            rank.ranges_.clear();
+        }
+    } leaving{*this};
     if (shared_.timeline != nullptr) shared_.timeline->call_begins(config_.rank, name, shared_.now);
     twin::launch_under(actors_, config, kernel, static_cast<uint8_t*>(tiling), *this);
-    ranges_.clear();
+    for (CoreMemory& core : cores_)
+        core.end_launch();
     if (shared_.timeline != nullptr) shared_.timeline->call_ends(config_.rank, shared_.now);
 }
 
@@ -88,19 +102,22 @@ bool SimRank::find(const void* p, size_t bytes, Place* place) {
     if (arena_.contains(p)) {
         const uint64_t offset = arena_.offset_of(p);
         if (arena_.rank_of(p) != config_.rank || offset + bytes > arena_.window_bytes()) return false;
-        *place = {&arena_.shadow(config_.rank), "window", offset, offset, false};
+        const GmWord word{arena_.window(config_.rank), arena_.window_bytes(), offset, static_cast<uint32_t>(bytes)};
+        *place = {&arena_.shadow(config_.rank), "window", word, offset, false};
         return true;
     }
     const uint64_t at = reinterpret_cast<uint64_t>(p);
     const uint64_t in_memory = at - reinterpret_cast<uint64_t>(memory_.data());
     if (in_memory < memory_.bytes() && bytes <= memory_.bytes() - in_memory) {
-        *place = {&memory_shadow_, "workspace", in_memory, kMemoryLine + in_memory, false};
+        const GmWord word{memory_.data(), memory_.bytes(), in_memory, static_cast<uint32_t>(bytes)};
+        *place = {&memory_shadow_, "workspace", word, kMemoryLine + in_memory, false};
         return true;
     }
     for (const twin::GmRange& range : ranges_) {
         const uint64_t offset = at - reinterpret_cast<uint64_t>(range.data);
         if (offset < range.bytes && bytes <= range.bytes - offset) {
-            *place = {nullptr, "tensor", offset, 0, true};
+            auto* data = static_cast<uint8_t*>(const_cast<void*>(range.data));
+            *place = {nullptr, "tensor", {data, range.bytes, offset, static_cast<uint32_t>(bytes)}, 0, true};
             return true;
         }
     }
@@ -119,7 +136,84 @@ void SimRank::refuse(const void* p, size_t bytes, bool write) const {
 void SimRank::took(const Place& place, size_t bytes) {
     if (place.is_tensor) return;
     shared_.findings.report("unwritten",
-                            unwritten_fault(*place.shadow, config_.rank, place.memory, place.offset, bytes));
+                            unwritten_fault(*place.shadow, config_.rank, place.memory, place.word.offset, bytes));
+}
+
+// A word that code of the running core is about to load, store or change.
+SimRank::Place SimRank::enter(const void* p, size_t bytes, bool write) {
+    Place place;
+    if (!find(p, bytes, &place)) refuse(p, bytes, write);
+    if (twin::current_simt_pointer == nullptr) actors_.choice();
+    show();
+    // Which of two loads in one expression comes first is the compiler's choice: that one took place is what counts.
+    shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), write ? place.word.offset + 1 : 0);
+    if (write && !place.is_tensor && place.line == kSequenceLine)
+        shared_.findings.report("closing", closing_fault(page(), config_.rank, actors_.busy_core()));
+    return place;
+}
+
+CoreMemory& SimRank::running_core() {
+    return cores_[static_cast<size_t>(twin::current_core().index)];
+}
+
+// Some posted stores of the core may be left: the next one lands some time from now.
+void SimRank::has_posted(uint32_t core) {
+    if (is_landing_[core] != 0 || !cores_[core].has_posted()) return;
+    is_landing_[core] = 1;
+    shared_.events.add(shared_.soon(shared_.schedule.store_ns), EventKind::kStore, config_.rank, core);
+}
+
+void SimRank::store_lands(uint32_t core) {
+    is_landing_[core] = 0;
+    if (cores_[core].has_posted()) cores_[core].land_one();
+    has_posted(core);
+}
+
+void SimRank::land(const PostedStore& store) {
+    uint64_t value = 0;
+    std::memcpy(&value, store.data, sizeof(value));
+    if (store.is_register && urma_.store(store.at, value, store.bytes)) return;
+    Place place;
+    if (!find(store.at, store.bytes, &place)) refuse(store.at, store.bytes, true);
+    shared_.trace.mix(TraceKind::kStore, config_.rank, place.word.offset);
+    std::memcpy(store.at, store.data, store.bytes);
+    if (place.is_tensor) return;
+    for (uint32_t byte = 0; byte < store.bytes; ++byte) {
+        if ((store.stored_mask >> byte & 1) != 0) place.shadow->mark(place.word.offset + byte, 1);
+    }
+    actors_.changes(config_.rank, place.line, store.bytes);
+}
+
+bool SimRank::load(twin::GmPath path, const void* p, void* value, size_t bytes) {
+    const Place place = enter(p, bytes, false);
+    if (twin::current_simt_pointer == nullptr && !place.is_tensor) actors_.has_read(place.line, bytes);
+    if (running_core().load(path, place.word, value)) return true;
+    took(place, bytes);
+    std::memcpy(value, p, bytes);
+    return true;
+}
+
+bool SimRank::store(twin::GmPath path, void* p, const void* value, size_t bytes) {
+    const Place place = enter(p, bytes, true);
+    const bool is_simt = twin::current_simt_pointer != nullptr;
+    running_core().store(path, place.word, value, is_simt ? twin::current_simt_pointer->thread() : 0);
+    has_posted(static_cast<uint32_t>(twin::current_core().index));
+    return true;
+}
+
+void SimRank::fence(twin::GmUnit unit) {
+    if (unit == twin::GmUnit::kScalar) {
+        running_core().barrier();
+    } else if (twin::current_simt_pointer != nullptr) {
+        running_core().thread_fence(twin::current_simt_pointer->thread());
+    }
+}
+
+void SimRank::clean(twin::GmUnit unit, const void* p) {
+    Place place;
+    if (p != nullptr && !find(p, 1, &place)) refuse(p, 1, true);
+    running_core().clean(unit, p == nullptr ? nullptr : &place.word);
+    has_posted(static_cast<uint32_t>(twin::current_core().index));
 }
 
 // The timeline learns which core does what comes next, when, and where it is.
@@ -135,21 +229,15 @@ void SimRank::check_access(const void* p, size_t bytes, bool write) {
 }
 
 void SimRank::access(const void* p, size_t bytes, bool write) {
-    Place place;
-    if (!find(p, bytes, &place)) refuse(p, bytes, write);
-    const bool is_scalar = twin::current_simt_pointer == nullptr;
-    if (is_scalar) actors_.choice();
-    show();
-    // Which of two loads in one expression comes first is the compiler's choice: that one took place is what counts.
-    shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), write ? place.offset + 1 : 0);
-    if (!write) {
-        took(place, bytes);
-        if (is_scalar && !place.is_tensor) actors_.has_read(place.line, bytes);
-    } else if (!place.is_tensor) {
-        if (place.line == kSequenceLine)
-            shared_.findings.report("closing", closing_fault(page(), config_.rank, actors_.busy_core()));
-        place.shadow->mark(place.offset, bytes);
+    const Place place = enter(p, bytes, write);
+    running_core().before_atomic(place.word.at(), place.word.bytes);
+    if (place.is_tensor) return;
+    if (write) {
+        place.shadow->mark(place.word.offset, bytes);
         actors_.changes(config_.rank, place.line, bytes);
+    } else {
+        took(place, bytes);
+        actors_.has_read(place.line, bytes);
     }
 }
 
@@ -157,11 +245,11 @@ void SimRank::copied(const void* p, size_t bytes, bool write) {
     show();
     Place place;
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
-    shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), place.offset * 2 + (write ? 1 : 0));
+    shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), place.word.offset * 2 + (write ? 1 : 0));
     if (!write) {
         took(place, bytes);
     } else if (!place.is_tensor) {
-        place.shadow->mark(place.offset, bytes);
+        place.shadow->mark(place.word.offset, bytes);
         actors_.changes(config_.rank, place.line, bytes);
     }
 }
@@ -201,7 +289,7 @@ void SimRank::window_read(void* dst, const void* src, size_t bytes) {
     if (!find(src, bytes, &place)) refuse(src, bytes, false);
     took(place, bytes);
     if (bytes <= kWatchBytes) actors_.has_read(place.line, bytes);
-    shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), place.offset * 2);
+    shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), place.word.offset * 2);
     auto* to = static_cast<uint8_t*>(dst);
     const auto* from = static_cast<const uint8_t*>(src);
     if (bytes <= kUnitBytes || !shared_.random.one_in(4)) {
@@ -226,8 +314,10 @@ void SimRank::window_read_pieces(const twin::Pieces& pieces) {
 
 bool SimRank::device_store(void* address, uint64_t value, unsigned bytes) {
     show();
-    if (!urma_.store(address, value, bytes)) return false;
+    if (!urma_.is_register(address)) return false;
     actors_.choice();
+    running_core().store_register(address, value, bytes);
+    has_posted(static_cast<uint32_t>(twin::current_core().index));
     return true;
 }
 

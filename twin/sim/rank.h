@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank of a world as its kernels see it (GmHooks): window, rings, workspace, registers, clock. Layer: twin/sim.
-// Every scalar access and every wait for a pipe is a place where another actor may go on. Local stores and copies take
-// effect in their order and whole; what goes to peers goes by the wire.
+// Every scalar access and every wait for a pipe is a place where another actor may go on. Words go by the caches and
+// posted stores of their core; local copies take effect in their order and whole; what goes to peers goes by the wire.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "twin/fabric/fabric.h"
 #include "twin/runtime/gm_hooks.h"
+#include "twin/sim/core_memory.h"
 #include "twin/sim/urma_driver.h"
 
 namespace ascend_deepep::sim {
@@ -25,7 +26,7 @@ struct RankConfig {
     std::vector<uint64_t> nonces;  // of all ranks
 };
 
-class SimRank final : public twin::GmHooks {
+class SimRank final : public twin::GmHooks, private GmSide {
   public:
     SimRank(const RankConfig& config, Shared& shared, Actors& actors, WindowArena& arena, Wire& wire);
 
@@ -40,6 +41,7 @@ class SimRank final : public twin::GmHooks {
     const twin::UrmaEngine& engine() const { return urma_.engine(); }
     UrmaDriver& urma() { return urma_; }
     void complete(uint32_t record);
+    void store_lands(uint32_t core);
     // The host of the twin looks whether peers live: `gone` is a rank whose process has ended.
     void look(uint32_t gone);
 
@@ -51,20 +53,28 @@ class SimRank final : public twin::GmHooks {
     bool device_store(void* address, uint64_t value, unsigned bytes) override;
     void check_access(const void* p, size_t bytes, bool write) override;
     void access(const void* p, size_t bytes, bool write) override;
+    bool load(twin::GmPath path, const void* p, void* value, size_t bytes) override;
+    bool store(twin::GmPath path, void* p, const void* value, size_t bytes) override;
+    void fence(twin::GmUnit unit) override;
+    void clean(twin::GmUnit unit, const void* p) override;
     void copied(const void* p, size_t bytes, bool write) override;
     void pipe_wait() override { actors_.choice(); }
     int64_t cycle() override;
 
   private:
-    // A known place of memory. `is_tensor`: of the call, without a shadow.
+    // A known place of memory: a window, the workspace with the rings, or a tensor of the call, which has no shadow.
     struct Place {
         Shadow* shadow;
         const char* memory;
-        uint64_t offset;  // in its stretch
-        uint64_t line;    // the same, so that stretches do not share lines
+        GmWord word;
+        uint64_t line;  // its offset, so that window and workspace do not share lines
         bool is_tensor;
     };
     bool find(const void* p, size_t bytes, Place* place);
+    Place enter(const void* p, size_t bytes, bool write);
+    void land(const PostedStore& store) override;
+    CoreMemory& running_core();
+    void has_posted(uint32_t core);
     [[noreturn]] void refuse(const void* p, size_t bytes, bool write) const;
     void took(const Place& place, size_t bytes);
     void meanwhile();
@@ -81,6 +91,8 @@ class SimRank final : public twin::GmHooks {
     uint64_t* window_table_;
     uint8_t* workspace_;
     std::vector<twin::GmRange> ranges_;
+    std::vector<CoreMemory> cores_;
+    std::vector<uint8_t> is_landing_;  // by core: its next posted store is due
 };
 
 }  // namespace ascend_deepep::sim

@@ -23,6 +23,7 @@ enum class TraceKind : uint32_t {
     kReturn,     // a core has returned
     kFault,      // a planted fault strikes
     kOperation,  // an operation has ended
+    kStore,      // a posted store becomes visible
 };
 
 class TraceHash {

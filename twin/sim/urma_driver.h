@@ -18,6 +18,7 @@ class UrmaDriver final : private twin::WriteSink {
     UrmaDriver(Shared& shared, Wire& wire, WindowArena& arena, const twin::EngineConfig& config, twin::Memory& memory);
 
     const twin::UrmaEngine& engine() const { return engine_; }
+    bool is_register(const void* address) const { return engine_.is_register(address); }
     // False: no register.
     bool store(const void* address, uint64_t value, unsigned bytes);
 

@@ -82,6 +82,9 @@ void World::handle(const Event& event) {
         case EventKind::kLook:
             look(event.rank);
             return;
+        case EventKind::kStore:
+            ranks_[event.rank]->store_lands(event.a);
+            return;
     }
     actors_.landed(event.rank);
 }

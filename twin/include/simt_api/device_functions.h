@@ -14,29 +14,31 @@
 template <typename T>
 __simt_callee__ inline T asc_ldcg(T* address) {
     static_assert(ascend_deepep::twin::kIsGmType<T>, ASCEND_DEEPEP_HINT_TYPES);
-    return ascend_deepep::twin::load_gm("asc_ldcg", address);
+    return ascend_deepep::twin::load_gm("asc_ldcg", ascend_deepep::twin::GmPath::kSimtPast, address);
 }
 template <typename T>
 __simt_callee__ inline T asc_ldca(T* address) {
     static_assert(ascend_deepep::twin::kIsGmType<T>, ASCEND_DEEPEP_HINT_TYPES);
-    return ascend_deepep::twin::load_gm("asc_ldca", address);
+    return ascend_deepep::twin::load_gm("asc_ldca", ascend_deepep::twin::GmPath::kSimtCached, address);
 }
 template <typename T>
 __simt_callee__ inline void asc_stcg(T* address, ascend_deepep::twin::SameT<T> val) {
     static_assert(ascend_deepep::twin::kIsGmType<T>, ASCEND_DEEPEP_HINT_TYPES);
-    ascend_deepep::twin::store_gm<T>("asc_stcg", address, val);
+    ascend_deepep::twin::store_gm<T>("asc_stcg", ascend_deepep::twin::GmPath::kSimtPast, address, val);
 }
 template <typename T>
 __simt_callee__ inline void asc_stwt(T* address, ascend_deepep::twin::SameT<T> val) {
     static_assert(ascend_deepep::twin::kIsGmType<T>, ASCEND_DEEPEP_HINT_TYPES);
-    ascend_deepep::twin::store_gm<T>("asc_stwt", address, val);
+    ascend_deepep::twin::store_gm<T>("asc_stwt", ascend_deepep::twin::GmPath::kSimtCached, address, val);
 }
 
-// The twin keeps no stale lines.
-__simt_callee__ inline void asc_dcci_single(__gm__ void*) {
+// Only the simulator keeps lines that grow stale.
+__simt_callee__ inline void asc_dcci_single(__gm__ void* address) {
+    ascend_deepep::twin::clean_modelled(ascend_deepep::twin::GmUnit::kSimt, address);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 __simt_callee__ inline void asc_dcci_entire(__gm__ void*) {
+    ascend_deepep::twin::clean_modelled(ascend_deepep::twin::GmUnit::kSimt, nullptr);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 

@@ -14,6 +14,7 @@ __simt_callee__ inline void asc_syncthreads(
 }
 
 __simt_callee__ inline void asc_threadfence() {
+    ascend_deepep::twin::fence_modelled(ascend_deepep::twin::GmUnit::kSimt);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 __simt_callee__ inline void asc_threadfence_block() {

@@ -64,6 +64,9 @@ __aicore__ inline void PipeBarrier() {
 
 template <MemDsbT arg0>
 __aicore__ inline void DataSyncBarrier() {
+    if constexpr (arg0 == MemDsbT::DDR || arg0 == MemDsbT::ALL) {
+        ascend_deepep::twin::fence_modelled(ascend_deepep::twin::GmUnit::kScalar);
+    }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 

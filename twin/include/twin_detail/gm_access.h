@@ -21,11 +21,10 @@ constexpr bool kIsGmVector =
 template <typename T>
 constexpr bool kIsGmType = kIsGmScalar<T> || kIsGmVector<T>;
 
-[[gnu::always_inline]] inline void enter_gm(const char* operation, const void* p, size_t bytes, bool write) {
+[[gnu::always_inline]] inline void enter_gm(const char* operation, const void* p, size_t bytes) {
     require(!is_ub(p), rules::kGmOnly, operation, bytes, 0, "dereference UB pointers directly");
     require(reinterpret_cast<uintptr_t>(p) % bytes == 0, rules::kWordAlignment, operation,
             reinterpret_cast<uintptr_t>(p) % bytes, bytes, "align the address or use a narrower type");
-    touch_gm(p, bytes, write);
 }
 
 template <size_t kBytes>
@@ -34,22 +33,27 @@ using GmWord =
                        std::conditional_t<kBytes == 4, uint32_t, std::conditional_t<kBytes == 2, uint16_t, uint8_t>>>;
 
 template <typename T>
-inline T load_gm(const char* operation, const T* p) {
-    enter_gm(operation, p, sizeof(T), false);
+inline T load_gm(const char* operation, GmPath path, const T* p) {
+    enter_gm(operation, p, sizeof(T));
     T value;
-    if constexpr (sizeof(T) <= 8) {
-        const auto word = __atomic_load_n(reinterpret_cast<const GmWord<sizeof(T)>*>(p), __ATOMIC_ACQUIRE);
-        std::memcpy(static_cast<void*>(&value), &word, sizeof(T));
-    } else {
-        std::memcpy(static_cast<void*>(&value), p, sizeof(T));
+    if (!load_modelled(path, p, &value, sizeof(T))) {
+        touch_gm(p, sizeof(T), false);
+        if constexpr (sizeof(T) <= 8) {
+            const auto word = __atomic_load_n(reinterpret_cast<const GmWord<sizeof(T)>*>(p), __ATOMIC_ACQUIRE);
+            std::memcpy(static_cast<void*>(&value), &word, sizeof(T));
+        } else {
+            std::memcpy(static_cast<void*>(&value), p, sizeof(T));
+        }
     }
     note_look(operation, p, first_word(value));
     return value;
 }
 
 template <typename T>
-inline void store_gm(const char* operation, T* p, T value) {
-    enter_gm(operation, p, sizeof(T), true);
+inline void store_gm(const char* operation, GmPath path, T* p, T value) {
+    enter_gm(operation, p, sizeof(T));
+    if (store_modelled(path, p, &value, sizeof(T))) return;
+    touch_gm(p, sizeof(T), true);
     if constexpr (sizeof(T) <= 8) {
         GmWord<sizeof(T)> word;
         std::memcpy(&word, &value, sizeof(T));

@@ -50,4 +50,33 @@ inline void issue(Pipe pipe, Work&& work) {
     }
 }
 
+// The same by a machine that models caches and posted stores. False: there is none.
+[[gnu::always_inline]] inline bool load_modelled([[maybe_unused]] GmPath path, [[maybe_unused]] const void* p,
+                                                 [[maybe_unused]] void* value, [[maybe_unused]] size_t bytes) {
+    if constexpr (Policy::kChecksWords) {
+        Core& core = current_core();
+        require_own_window(core.windows, p, bytes, false);
+        return core.hooks->load(path, p, value, bytes);
+    }
+    return false;
+}
+[[gnu::always_inline]] inline bool store_modelled([[maybe_unused]] GmPath path, [[maybe_unused]] void* p,
+                                                  [[maybe_unused]] const void* value, [[maybe_unused]] size_t bytes) {
+    if constexpr (Policy::kChecksWords) {
+        Core& core = current_core();
+        require_own_window(core.windows, p, bytes, true);
+        core.progress = true;
+        return core.hooks->store(path, p, value, bytes);
+    }
+    return false;
+}
+
+// What a barrier, a fence or a cache operation does beyond its host fence.
+[[gnu::always_inline]] inline void fence_modelled([[maybe_unused]] GmUnit unit) {
+    if constexpr (Policy::kChecksWords) current_core().hooks->fence(unit);
+}
+[[gnu::always_inline]] inline void clean_modelled([[maybe_unused]] GmUnit unit, [[maybe_unused]] const void* p) {
+    if constexpr (Policy::kChecksWords) current_core().hooks->clean(unit, p);
+}
+
 }  // namespace ascend_deepep::twin

@@ -82,6 +82,7 @@ __aicore__ inline void WriteGmByPassDCache(__gm__ T* addr, T value) {
     if (core.hooks->device_store(addr, static_cast<std::make_unsigned_t<T>>(value), sizeof(T))) {
         return;
     }
+    if (store_modelled(GmPath::kScalarPast, addr, &value, sizeof(T))) return;
     touch_gm(addr, sizeof(T), true);
     __atomic_store_n(addr, value, __ATOMIC_RELEASE);
 }
@@ -91,8 +92,11 @@ __aicore__ inline T ReadGmByPassDCache(__gm__ T* addr) {
     using namespace ascend_deepep::twin;
     static_assert(kIsBypassWord<T>, ASCEND_DEEPEP_WORD_TYPES);
     require_gm_word("ReadGmByPassDCache", addr, sizeof(T));
-    touch_gm(addr, sizeof(T), false);
-    const T value = __atomic_load_n(addr, __ATOMIC_ACQUIRE);
+    T value;
+    if (!load_modelled(GmPath::kScalarPast, addr, &value, sizeof(T))) {
+        touch_gm(addr, sizeof(T), false);
+        value = __atomic_load_n(addr, __ATOMIC_ACQUIRE);
+    }
     note_look("ReadGmByPassDCache", addr, first_word(value));
     return value;
 }
@@ -134,9 +138,13 @@ __aicore__ inline T AtomicExch(__gm__ T* address, T value) {
     return scalar_atomic("AtomicExch", address, [&] { return __atomic_exchange_n(address, value, __ATOMIC_ACQ_REL); });
 }
 
-// The twin keeps no stale lines, so cleaning one is a fence.
+// Only the simulator keeps lines; for the others cleaning one is a fence.
 template <typename T, CacheLine entireType, DcciDst dcciDst>
-__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
+__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>& tensor) {
+    if constexpr (dcciDst == DcciDst::CACHELINE_ALL || dcciDst == DcciDst::CACHELINE_OUT) {
+        ascend_deepep::twin::clean_modelled(ascend_deepep::twin::GmUnit::kScalar,
+                                            entireType == CacheLine::ENTIRE_DATA_CACHE ? nullptr : tensor.GetPhyAddr());
+    }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 template <typename T, CacheLine entireType, DcciDst dcciDst>
@@ -144,8 +152,8 @@ __aicore__ inline void DataCacheCleanAndInvalid(const LocalTensor<T>&) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 template <typename T, CacheLine entireType>
-__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+__aicore__ inline void DataCacheCleanAndInvalid(const GlobalTensor<T>& tensor) {
+    DataCacheCleanAndInvalid<T, entireType, DcciDst::CACHELINE_ALL>(tensor);
 }
 
 __aicore__ inline int64_t GetBlockIdx() {

@@ -134,18 +134,27 @@ class GlobalTensor {
 
     __aicore__ inline T GetValue(const uint64_t offset) const {
         require_inside("GlobalTensor::GetValue", offset, 1);
-        ascend_deepep::twin::touch_gm(address_ + offset, sizeof(T), false);
-        return look("GlobalTensor::GetValue", offset);
+        using namespace ascend_deepep::twin;
+        T value;
+        if (!load_modelled(GmPath::kScalarCached, address_ + offset, &value, sizeof(T))) {
+            touch_gm(address_ + offset, sizeof(T), false);
+            value = address_[offset];
+        }
+        note_look("GlobalTensor::GetValue", address_ + offset, first_word(value));
+        return value;
     }
     __aicore__ inline void SetValue(const uint64_t offset, T value) {
         require_inside("GlobalTensor::SetValue", offset, 1);
-        ascend_deepep::twin::touch_gm(address_ + offset, sizeof(T), true);
+        using namespace ascend_deepep::twin;
+        if (store_modelled(GmPath::kScalarCached, address_ + offset, &value, sizeof(T))) return;
+        touch_gm(address_ + offset, sizeof(T), true);
         address_[offset] = value;
     }
     __aicore__ inline __gm__ T& operator()(const uint64_t offset) const {
         require_inside("GlobalTensor()", offset, 1);
         ascend_deepep::twin::touch_gm(address_ + offset, sizeof(T), true);
-        look("GlobalTensor()", offset);
+        ascend_deepep::twin::note_look("GlobalTensor()", address_ + offset,
+                                       ascend_deepep::twin::first_word(address_[offset]));
         return address_[offset];
     }
 
@@ -176,12 +185,6 @@ class GlobalTensor {
     }
 
   private:
-    T look(const char* operation, uint64_t offset) const {
-        const T value = address_[offset];
-        ascend_deepep::twin::note_look(operation, address_ + offset, ascend_deepep::twin::first_word(value));
-        return value;
-    }
-
     __gm__ T* address_ = nullptr;
     uint64_t size_ = 0;
     bool has_size_ = false;
