@@ -35,6 +35,12 @@ enum class WqeFault : uint32_t {
     kCqOverrun,    // a completion found no free CQE; the queue stops
 };
 
+// Asks to come after the earlier WQEs of its queue. What relaxed order (1) promises is not documented: nothing, here.
+constexpr bool wqe_is_ordered(const WqeFields& wqe) {
+    constexpr uint32_t kStrong = 2;
+    return wqe.fence != 0 || wqe.place_order == kStrong;
+}
+
 // How a rank addresses a peer's window. Derived from the nonce that the peer drew at rendezvous.
 struct FabricAddress {
     uint64_t base;  // fabric address of the window: not a pointer of any process

@@ -81,7 +81,8 @@ void CoreMemory::store_cached(const GmWord& word, const void* value) {
     }
     LineCache::Line& line = scalar_lines_[index];
     std::memcpy(LineCache::word_in(line, word), value, word.bytes);
-    line.stored_mask |= bytes_mask(static_cast<uint64_t>(word.at() - line.at), word.bytes);
+    line.at = word.stretch + line.offset;
+    line.stored_mask |= bytes_mask(word.offset - line.offset, word.bytes);
 }
 
 bool CoreMemory::load(GmPath path, const GmWord& word, void* value) {
@@ -203,10 +204,12 @@ void CoreMemory::land_one() {
 void CoreMemory::end_launch() {
     while (!simt_posted_.empty())
         land(simt_posted_, 0);
-    clean(GmUnit::kScalar, nullptr);
+    for (size_t index = 0; index < scalar_lines_.size(); ++index) {
+        write_back(scalar_lines_[index], true);
+        scalar_lines_[index].stored_mask = 0;
+    }
     while (!posted_.empty())
         land(posted_, 0);
-    simt_lines_.clear();
 }
 
 void CoreMemory::forget() {

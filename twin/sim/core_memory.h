@@ -39,7 +39,7 @@ class CoreMemory {
 
     bool has_posted() const { return !posted_.empty() || !simt_posted_.empty(); }
     void land_one();    // a drawn one of the posted stores
-    void end_launch();  // all stores land, lines are written back and dropped
+    void end_launch();  // all stores land and lines are written back; they stay, and may be stale in the next launch
     void forget();      // the launch has not ended well
 
   private:

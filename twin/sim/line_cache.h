@@ -12,8 +12,10 @@
 namespace ascend_deepep::sim {
 
 // A word of GM in its stretch of known memory (window, workspace, tensor). Lines are counted from the start of the
-// stretch and end with it: where a host's allocator has put a tensor decides nothing.
+// stretch and end with it: where a host's allocator has put a tensor decides nothing. Nor do addresses say which line
+// it is, but numbers: to the caches, a tensor of a call lies where the call before of this kind and size had it.
 struct GmWord {
+    uint64_t number;  // of the stretch
     uint8_t* stretch;
     uint64_t stretch_bytes;
     uint64_t offset;
@@ -27,7 +29,9 @@ class LineCache {
     static constexpr uint32_t kMaxLineBytes = 128;
 
     struct Line {
-        uint8_t* at;
+        uint64_t stretch;  // its number
+        uint64_t offset;
+        uint8_t* at;  // valid in the launch in which it came or was written
         uint32_t bytes;
         uint64_t stored_mask;  // by byte, of lines of up to 64 B: dirty
         uint8_t data[kMaxLineBytes];
@@ -40,9 +44,9 @@ class LineCache {
 
     // Index of the word's line; size() when it is not here.
     size_t find(const GmWord& word) const {
-        const uint8_t* at = word.stretch + line_offset(word);
+        const uint64_t offset = line_offset(word);
         size_t index = 0;
-        while (index < lines_.size() && lines_[index].at != at)
+        while (index < lines_.size() && (lines_[index].offset != offset || lines_[index].stretch != word.number))
             ++index;
         return index;
     }
@@ -52,6 +56,8 @@ class LineCache {
         const uint64_t offset = line_offset(word);
         lines_.emplace_back();
         Line& line = lines_.back();
+        line.stretch = word.number;
+        line.offset = offset;
         line.at = word.stretch + offset;
         line.bytes = static_cast<uint32_t>(std::min<uint64_t>(line_bytes_, word.stretch_bytes - offset));
         line.stored_mask = 0;
@@ -68,7 +74,7 @@ class LineCache {
     }
     void clear() { lines_.clear(); }
 
-    static uint8_t* word_in(Line& line, const GmWord& word) { return line.data + (word.at() - line.at); }
+    static uint8_t* word_in(Line& line, const GmWord& word) { return line.data + (word.offset - line.offset); }
 
   private:
     uint64_t line_offset(const GmWord& word) const { return word.offset / line_bytes_ * line_bytes_; }

@@ -2,10 +2,12 @@
 // Accesses of kernels. Layer: twin/sim.
 #include "twin/sim/rank.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "twin/runtime/launch.h"
 #include "twin/runtime/simt.h"
+#include "twin/sim/checks/aborts.h"
 #include "twin/sim/checks/closing.h"
 #include "twin/sim/checks/unwritten.h"
 
@@ -14,8 +16,10 @@ namespace {
 
 constexpr uint64_t kSequenceLine =
     __builtin_offsetof(ControlPage, state) + __builtin_offsetof(OperationState, sequence);
-constexpr uint64_t kWatchBytes = 64;       // longest piece that a polling reader looks at
-constexpr uint64_t kClockStart = 1000000;  // no kernel may take 0 for the beginning of time
+constexpr uint64_t kAbortLine = __builtin_offsetof(ControlPage, abort_word);
+constexpr uint64_t kNoLine = ~uint64_t{0};  // of tensors: nobody waits for their words
+constexpr uint64_t kWatchBytes = 64;        // longest piece that a polling reader looks at
+constexpr uint64_t kClockStart = 1000000;   // no kernel may take 0 for the beginning of time
 constexpr uint8_t kPoison = 0xA7;
 
 twin::EngineConfig engine_config(const RankConfig& config, const WindowArena& arena) {
@@ -34,6 +38,11 @@ twin::EngineConfig engine_config(const RankConfig& config, const WindowArena& ar
 uint64_t memory_bytes(const RankConfig& config) {
     return twin::UrmaEngine::memory_bytes(config.limits.num_ranks, config.queue_depth, config.queue_depth) +
            workspace_layout(config.limits).total_bytes + 2 * kPageBytes + config.limits.num_ranks * sizeof(uint64_t);
+}
+
+// Stretches beside the window (0) and the workspace (1).
+uint64_t tensor_number(uint64_t kernel, uint64_t index, uint64_t bytes) {
+    return ((kernel + 1) << 56) + (index << 48) + bytes;
 }
 
 }  // namespace
@@ -66,20 +75,26 @@ void SimRank::launch(const char* name, void (*kernel)(uint8_t*), void* tiling, s
     config.num_cores = config_.num_cores;
     config.kernel_name = name;
     ranges_ = std::move(ranges);
-    // Also when the launch, or this host, ends by an exception: nothing may land in tensors that are gone.
-    struct Leaving {
-        SimRank& rank;
-        ~Leaving() {
-            for (CoreMemory& core : rank.cores_)
-                core.forget();
-            rank.ranges_.clear();
-        }
-    } leaving{*this};
+    kernel_ = kernel_number(name);
     if (shared_.timeline != nullptr) shared_.timeline->call_begins(config_.rank, name, shared_.now);
-    twin::launch_under(actors_, config, kernel, static_cast<uint8_t*>(tiling), *this);
+    try {
+        twin::launch_under(actors_, config, kernel, static_cast<uint8_t*>(tiling), *this);
+    } catch (...) {  // the launch failed, or this host ends: nothing may land in tensors that are gone
+        for (CoreMemory& core : cores_)
+            core.forget();
+        throw;
+    }
     for (CoreMemory& core : cores_)
         core.end_launch();
+    ranges_.clear();
     if (shared_.timeline != nullptr) shared_.timeline->call_ends(config_.rank, shared_.now);
+}
+
+uint64_t SimRank::kernel_number(const std::string& name) {
+    const auto found = std::find(kernels_.begin(), kernels_.end(), name);
+    const auto number = static_cast<uint64_t>(found - kernels_.begin());
+    if (found == kernels_.end()) kernels_.push_back(name);
+    return number;
 }
 
 void SimRank::complete(uint32_t record) {
@@ -102,14 +117,14 @@ bool SimRank::find(const void* p, size_t bytes, Place* place) {
     if (arena_.contains(p)) {
         const uint64_t offset = arena_.offset_of(p);
         if (arena_.rank_of(p) != config_.rank || offset + bytes > arena_.window_bytes()) return false;
-        const GmWord word{arena_.window(config_.rank), arena_.window_bytes(), offset, static_cast<uint32_t>(bytes)};
+        const GmWord word{0, arena_.window(config_.rank), arena_.window_bytes(), offset, static_cast<uint32_t>(bytes)};
         *place = {&arena_.shadow(config_.rank), "window", word, offset, false};
         return true;
     }
     const uint64_t at = reinterpret_cast<uint64_t>(p);
     const uint64_t in_memory = at - reinterpret_cast<uint64_t>(memory_.data());
     if (in_memory < memory_.bytes() && bytes <= memory_.bytes() - in_memory) {
-        const GmWord word{memory_.data(), memory_.bytes(), in_memory, static_cast<uint32_t>(bytes)};
+        const GmWord word{1, memory_.data(), memory_.bytes(), in_memory, static_cast<uint32_t>(bytes)};
         *place = {&memory_shadow_, "workspace", word, kMemoryLine + in_memory, false};
         return true;
     }
@@ -117,7 +132,9 @@ bool SimRank::find(const void* p, size_t bytes, Place* place) {
         const uint64_t offset = at - reinterpret_cast<uint64_t>(range.data);
         if (offset < range.bytes && bytes <= range.bytes - offset) {
             auto* data = static_cast<uint8_t*>(const_cast<void*>(range.data));
-            *place = {nullptr, "tensor", {data, range.bytes, offset, static_cast<uint32_t>(bytes)}, 0, true};
+            const uint64_t number = tensor_number(kernel_, static_cast<uint64_t>(&range - ranges_.data()), range.bytes);
+            const GmWord word{number, data, range.bytes, offset, static_cast<uint32_t>(bytes)};
+            *place = {nullptr, "tensor", word, kNoLine, true};
             return true;
         }
     }
@@ -147,9 +164,21 @@ SimRank::Place SimRank::enter(const void* p, size_t bytes, bool write) {
     show();
     // Which of two loads in one expression comes first is the compiler's choice: that one took place is what counts.
     shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), write ? place.word.offset + 1 : 0);
-    if (write && !place.is_tensor && place.line == kSequenceLine)
-        shared_.findings.report("closing", closing_fault(page(), config_.rank, actors_.busy_core()));
+    if (write && place.line == kSequenceLine) {
+        const auto core = static_cast<uint32_t>(twin::current_core().index);
+        shared_.findings.report("closing",
+                                closing_fault(page(), config_.rank, actors_.busy_core(), storing_core(core)));
+    }
+    if (write && place.line == kAbortLine) shared_.findings.report("aborts", unrecorded_fault(page(), config_.rank));
     return place;
+}
+
+// Another core of which stores are under way; -1: none.
+int32_t SimRank::storing_core(uint32_t core) const {
+    for (uint32_t other = 0; other < cores_.size(); ++other) {
+        if (other != core && cores_[other].has_posted()) return static_cast<int32_t>(other);
+    }
+    return -1;
 }
 
 CoreMemory& SimRank::running_core() {
@@ -178,8 +207,12 @@ void SimRank::land(const PostedStore& store) {
     shared_.trace.mix(TraceKind::kStore, config_.rank, place.word.offset);
     std::memcpy(store.at, store.data, store.bytes);
     if (place.is_tensor) return;
-    for (uint32_t byte = 0; byte < store.bytes; ++byte) {
-        if ((store.stored_mask >> byte & 1) != 0) place.shadow->mark(place.word.offset + byte, 1);
+    if (store.stored_mask == ~uint64_t{0}) {
+        place.shadow->mark(place.word.offset, store.bytes);
+    } else {
+        for (uint32_t byte = 0; byte < store.bytes; ++byte) {
+            if ((store.stored_mask >> byte & 1) != 0) place.shadow->mark(place.word.offset + byte, 1);
+        }
     }
     actors_.changes(config_.rank, place.line, store.bytes);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "twin/fabric/fabric.h"
@@ -74,6 +75,8 @@ class SimRank final : public twin::GmHooks, private GmSide {
     Place enter(const void* p, size_t bytes, bool write);
     void land(const PostedStore& store) override;
     CoreMemory& running_core();
+    uint64_t kernel_number(const std::string& name);
+    int32_t storing_core(uint32_t core) const;
     void has_posted(uint32_t core);
     [[noreturn]] void refuse(const void* p, size_t bytes, bool write) const;
     void took(const Place& place, size_t bytes);
@@ -91,6 +94,8 @@ class SimRank final : public twin::GmHooks, private GmSide {
     uint64_t* window_table_;
     uint8_t* workspace_;
     std::vector<twin::GmRange> ranges_;
+    std::vector<std::string> kernels_;  // names, in the order of their first launch
+    uint64_t kernel_ = 0;               // the launch's
     std::vector<CoreMemory> cores_;
     std::vector<uint8_t> is_landing_;  // by core: its next posted store is due
 };

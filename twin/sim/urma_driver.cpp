@@ -2,6 +2,8 @@
 // Layer: twin/sim.
 #include "twin/sim/urma_driver.h"
 
+#include <algorithm>
+
 #include "twin/sim/checks/queues.h"
 #include "twin/sim/checks/unwritten.h"
 
@@ -15,16 +17,15 @@ UrmaDriver::UrmaDriver(Shared& shared, Wire& wire, WindowArena& arena, const twi
       memory_(memory),
       rank_(config.rank),
       engine_(config, memory, *this),
-      is_fetching_(config.ranks.size(), 0),
-      produced_(config.ranks.size(), 0) {}
+      queues_(config.ranks.size()) {}
 
 bool UrmaDriver::store(const void* address, uint64_t value, unsigned bytes) {
     if (!engine_.store(address, value, bytes)) return false;
     shared_.trace.mix(TraceKind::kDoorbell, rank_, value);
-    for (uint32_t peer = 0; peer < is_fetching_.size(); ++peer) {
+    for (uint32_t peer = 0; peer < queues_.size(); ++peer) {
         if (shared_.timeline != nullptr) shared_.timeline->pending(rank_, peer, engine_.pending(peer), shared_.now);
-        if (is_fetching_[peer] != 0 || engine_.pending(peer) == 0) continue;
-        is_fetching_[peer] = 1;
+        if (queues_[peer].is_fetching || engine_.pending(peer) == 0) continue;
+        queues_[peer].is_fetching = true;
         shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kFetch, rank_, peer);
     }
     return true;
@@ -36,7 +37,8 @@ void UrmaDriver::read(Record& record) {
 }
 
 void UrmaDriver::fetch(uint32_t peer) {
-    is_fetching_[peer] = 0;
+    Queue& queue = queues_[peer];
+    queue.is_fetching = false;
     if (engine_.pending(peer) == 0) return;  // the queue has stopped
     if (free_.empty()) {
         free_.push_back(static_cast<uint32_t>(records_.size()));
@@ -50,10 +52,11 @@ void UrmaDriver::fetch(uint32_t peer) {
     record.index = engine_.take(peer);
     if (shared_.timeline != nullptr) shared_.timeline->fetches(rank_, peer, number, record.index, shared_.now);
     shared_.trace.mix(TraceKind::kFetch, rank_, record.index);
+    queue.open.push_back(number);
     if (shared_.assumptions.completed_was_fetched) read(record);  // A3
     shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kExecute, rank_, number);
     if (engine_.pending(peer) == 0) return;
-    is_fetching_[peer] = 1;
+    queue.is_fetching = true;
     shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kFetch, rank_, peer);
 }
 
@@ -68,28 +71,51 @@ CqeStatus UrmaDriver::deliver(uint32_t peer, uint64_t remote_offset, const uint8
     const uint64_t local_offset = arena_.offset_of(source);
     shared_.findings.report(
         "unwritten", unwritten_fault(arena_.shadow(rank_), rank_, "window (a WQE's source)", local_offset, bytes));
-    wire_.put({rank_, peer, remote_offset, bytes}, source);
+    Queue& queue = queues_[peer];
+    queue.landed_ns =
+        std::max(queue.landed_ns, wire_.put({rank_, peer, remote_offset, bytes}, source, visible_after_ns_));
     return CqeStatus::kOk;
+}
+
+// The WQE asks to come after the earlier ones of its queue, and one of them has not been executed.
+bool UrmaDriver::must_wait(uint32_t number) {
+    Record& record = records_[number];
+    record.is_held = shared_.assumptions.order_bits_are_kept && twin::wqe_is_ordered(record.fields) &&
+                     queues_[record.peer].open.front() != number;
+    return record.is_held;
+}
+
+// False: it will never complete.
+bool UrmaDriver::move_data(Record& record) {
+    if (is_struck(SimFault::kBadCqe)) {
+        record.verdict = {CqeStatus::kRemoteAccess, twin::WqeFault::kInjected};
+        return true;
+    }
+    if (is_struck(SimFault::kWqeLost)) return !shared_.fault.is_silent;
+    const bool is_ordered = shared_.assumptions.order_bits_are_kept && twin::wqe_is_ordered(record.fields);
+    visible_after_ns_ = is_ordered ? queues_[record.peer].landed_ns : 0;
+    const auto* source = reinterpret_cast<const uint8_t*>(record.fields.local_address);
+    record.verdict.status =
+        deliver(record.peer, engine_.remote_offset(record.peer, record.fields), source, record.fields.length);
+    return true;
+}
+
+void UrmaDriver::executed(uint32_t number) {
+    ++executed_;
+    std::vector<uint32_t>& open = queues_[records_[number].peer].open;
+    open.erase(std::find(open.begin(), open.end(), number));
+    if (open.empty() || !records_[open.front()].is_held) return;
+    shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kExecute, rank_, open.front());
 }
 
 void UrmaDriver::execute(uint32_t number) {
     Record& record = records_[number];
+    if (!shared_.assumptions.completed_was_fetched) read(record);
+    if (must_wait(number)) return;
     shared_.trace.mix(TraceKind::kExecute, rank_, record.index);
     if (shared_.timeline != nullptr) shared_.timeline->executes(rank_, number, shared_.now);
-    if (!shared_.assumptions.completed_was_fetched) read(record);
-    bool completes = true;
-    if (record.verdict.status == CqeStatus::kOk) {
-        if (is_struck(SimFault::kBadCqe)) {
-            record.verdict = {CqeStatus::kRemoteAccess, twin::WqeFault::kInjected};
-        } else if (is_struck(SimFault::kWqeLost)) {
-            completes = !shared_.fault.is_silent;
-        } else {
-            const auto* source = reinterpret_cast<const uint8_t*>(record.fields.local_address);
-            record.verdict.status =
-                deliver(record.peer, engine_.remote_offset(record.peer, record.fields), source, record.fields.length);
-        }
-    }
-    ++executed_;
+    const bool completes = record.verdict.status != CqeStatus::kOk || move_data(record);
+    executed(number);
     if (!completes) return;
     shared_.events.add(shared_.soon(shared_.schedule.completion_ns), EventKind::kComplete, rank_, number);
 }
@@ -100,7 +126,7 @@ uint64_t UrmaDriver::complete(uint32_t number) {
     if (shared_.timeline != nullptr) shared_.timeline->completes(rank_, number, shared_.now);
     engine_.complete(record.peer, record.index, record.verdict, record.fields.length);
     const QueueContext& queue = engine_.context(record.peer);
-    const uint64_t at = queue.cq_base + uint64_t{produced_[record.peer]++ & (queue.cq_depth - 1)} * kCqeBytes;
+    const uint64_t at = queue.cq_base + uint64_t{queues_[record.peer].produced++ & (queue.cq_depth - 1)} * kCqeBytes;
     free_.push_back(number);
     return at - reinterpret_cast<uint64_t>(memory_.data());
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of a rank's WQEs, each at a moment drawn: read from the ring in order, source read and sent, completed, the
 // last two in any order among WQEs. Layer: twin/sim. Rings, checks and CQEs are those of twin/fabric/urma_engine.
+// A WQE whose order bits ask for it is executed after the earlier ones of its queue, and its data becomes visible after
+// theirs.
 // A3: a WQE is read from its ring before it completes, and the k-th read precedes the k-th completion. Dropped: a WQE
 // is read from its ring only when it is executed.
 #pragma once
@@ -31,12 +33,23 @@ class UrmaDriver final : private twin::WriteSink {
     struct Record {
         uint32_t peer = 0;
         uint32_t index = 0;
+        bool is_held = false;  // its time has come, that of an earlier one has not
         WqeFields fields{};
         twin::UrmaEngine::Verdict verdict;
     };
 
     CqeStatus deliver(uint32_t peer, uint64_t remote_offset, const uint8_t* source, uint32_t bytes) override;
+    struct Queue {
+        bool is_fetching = false;    // its next fetch is due
+        uint32_t produced = 0;       // CQEs written
+        std::vector<uint32_t> open;  // records read from the ring and not executed, in the order of the ring
+        uint64_t landed_ns = 0;      // when all that it has written so far is visible
+    };
+
     void read(Record& record);
+    bool must_wait(uint32_t number);
+    bool move_data(Record& record);
+    void executed(uint32_t number);
     bool is_struck(SimFault kind);
 
     Shared& shared_;
@@ -45,11 +58,11 @@ class UrmaDriver final : private twin::WriteSink {
     twin::Memory& memory_;
     uint32_t rank_;
     twin::UrmaEngine engine_;
-    std::vector<uint8_t> is_fetching_;  // by peer: its next fetch is due
-    std::vector<uint32_t> produced_;    // by peer: CQEs written
+    std::vector<Queue> queues_;  // by peer
     std::vector<Record> records_;
     std::vector<uint32_t> free_;
     uint64_t executed_ = 0;
+    uint64_t visible_after_ns_ = 0;  // of the write that is being delivered
 };
 
 }  // namespace ascend_deepep::sim

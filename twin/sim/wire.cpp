@@ -61,7 +61,7 @@ void Wire::check_overtaking(const RemoteWrite& write) {
     }
 }
 
-void Wire::put(const RemoteWrite& write, const uint8_t* source) {
+uint64_t Wire::put(const RemoteWrite& write, const uint8_t* source, uint64_t after_ns) {
     shared_.trace.mix(TraceKind::kPut, write.from * arena_.num_ranks() + write.to, write.offset);
     std::string fault = block_fault(arena_, write);
     if (fault.empty()) shared_.findings.report("reuse", reuse_fault(arena_, write));
@@ -71,7 +71,9 @@ void Wire::put(const RemoteWrite& write, const uint8_t* source) {
     if (is_whole) shared_.findings.report("overtaking", late_fault(arena_, write, source));
     ++num_writes_;
     uint64_t extra_ns = 0;
-    if (!shared_.findings.empty() || !pass_fault(write, &extra_ns)) return;
+    if (!shared_.findings.empty() || !pass_fault(write, &extra_ns)) return shared_.now;
+    extra_ns += std::max(after_ns, shared_.now) - shared_.now;
+    uint64_t landed_ns = 0;
     const uint32_t number = new_flight(write, source);
     Flight& flight = flights_[number];
     ++in_air_[write.from];
@@ -91,10 +93,12 @@ void Wire::put(const RemoteWrite& write, const uint8_t* source) {
         }
         uint64_t due = shared_.soon(shared_.schedule.delivery_ns) + extra_ns;
         if (shared_.assumptions.flags_after_data) due = std::max(due, last + 1);  // A1
+        landed_ns = std::max({landed_ns, last, due});
         shared_.events.add(due, EventKind::kPiece, write.from, number, static_cast<uint32_t>(block + kBlockDataBytes),
                            kFlagBytes);
         ++flight.pieces_left;
     }
+    return landed_ns;
 }
 
 void Wire::piece(const Event& event) {

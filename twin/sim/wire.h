@@ -16,8 +16,9 @@ class Wire {
   public:
     Wire(Shared& shared, Actors& actors, WindowArena& arena);
 
-    // The bytes at `source` are taken now.
-    void put(const RemoteWrite& write, const uint8_t* source);
+    // The bytes at `source` are taken now, and none becomes visible up to `after_ns`. When the last one will be
+    // visible.
+    uint64_t put(const RemoteWrite& write, const uint8_t* source, uint64_t after_ns = 0);
     void piece(const Event& event);
     // Reports a write, remote or local, that meets one under way.
     void check_overtaking(const RemoteWrite& write);

@@ -33,6 +33,7 @@ enum class WqeWord : uint32_t {
 };
 
 constexpr uint32_t kWqePlaceOrderShift = 16;  // 0 none, 1 relaxed, 2 strong
+constexpr uint32_t kWqeFenceBit = 19;         // starts when the earlier WQEs of its queue are done
 constexpr uint32_t kWqeCompletionBit = 21;
 constexpr uint32_t kWqeTokenEnableBit = 28;
 constexpr uint32_t kWqeJettyTypeShift = 29;
@@ -63,7 +64,7 @@ static_assert(wqe_opcode_word(WqeOpcode::kWrite, 0) == 0x00000300U, "published w
 
 // A decoded WQE.
 struct WqeFields {
-    uint32_t owner, place_order, completion, token_enable, jetty_type;
+    uint32_t owner, place_order, fence, completion, token_enable, jetty_type;
     uint32_t opcode, target_hint, tpn, num_sge, segment;
     uint32_t remote_eid[4];
     uint32_t remote_token;
@@ -77,6 +78,7 @@ constexpr WqeFields decode_wqe(const uint32_t* word) {
     WqeFields f{};
     f.owner = word[0] >> kWqeOwnerBit;
     f.place_order = (word[0] >> kWqePlaceOrderShift) & 3U;
+    f.fence = (word[0] >> kWqeFenceBit) & 1U;
     f.completion = (word[0] >> kWqeCompletionBit) & 1U;
     f.token_enable = (word[0] >> kWqeTokenEnableBit) & 1U;
     f.jetty_type = (word[0] >> kWqeJettyTypeShift) & 3U;

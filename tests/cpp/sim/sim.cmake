@@ -10,3 +10,8 @@ ascend_deepep_configure(sim_run CXX 20)
 target_link_libraries(sim_run PRIVATE ascend_deepep_simulator)
 add_dependencies(sim_run ascend_deepep_kernels_sim)
 set_target_properties(sim_run PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+
+# Its own kernels (memory_test.cpp) see the memory that the simulator models: those of the Sim policy.
+get_target_property(definitions sim_test COMPILE_DEFINITIONS)
+list(TRANSFORM definitions REPLACE "TWIN_POLICY=Fast" "TWIN_POLICY=Sim")
+set_target_properties(sim_test PROPERTIES COMPILE_DEFINITIONS "${definitions}")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checker "aborts": a rank whose operation failed has told every peer: its record stands in its abort cell of their
 // windows, under the tag of the operation (P13). Asked when the launch has returned, by when all has landed (A2). And a
-// rank that has been told does not wait for its own time-out. Layer: twin/sim.
+// rank that has been told does not wait for its own time-out. And its error record is written when a core of it sets
+// the abort word, which is asked right before. Layer: twin/sim.
 #pragma once
 
 #include <cstring>
@@ -24,6 +25,12 @@ inline std::string abort_fault(const WindowArena& arena, uint32_t from, uint32_t
     if (is_told) return "";
     return "rank " + std::to_string(from) + " failed in operation " + std::to_string(page.record.sequence) +
            ", and its abort cell at rank " + std::to_string(to) + " does not hold its record";
+}
+
+inline std::string unrecorded_fault(const ControlPage& page, uint32_t rank) {
+    if (page.record.code != Code::kOk && page.record.sequence == page.state.sequence) return "";
+    return "rank " + std::to_string(rank) + " sets its abort word in operation " + std::to_string(page.state.sequence) +
+           " before its error record is written";
 }
 
 // `to` failed by its own time-out, `failed_ns` into a world in which `from` had told it at `told_ns`.
