@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patches that do not apply, headers that lack something. Layer: tests of tools/check."""
+"""Patches that do not apply, headers that lack something, a short list. Layer: tests of tools/check."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
 from tests.tidy.conftest import Findings
-from tools.check.mutants import mutants
+from tools.check.mutants import MIN_FAST, mutants
 
 pytestmark = pytest.mark.fast
 
@@ -19,13 +21,17 @@ DIFF = """--- a/op_kernel/protocol/a.h
  int c;
 """
 PATCH = "tests/mutants/early.patch"
+FAST = "tests/mutants/fast.json"
 
 
-def tree(patch: str) -> dict[str, str]:
+def tree(patch: str, passing: list[str] | None = None) -> dict[str, str]:
+    names = [f"m{number}" for number in range(MIN_FAST)] if passing is None else passing
     return {
         "docs/protocol.md": "- P1 a.\n- P2 b.\n- I1 c.\n",
         "op_kernel/protocol/a.h": "int a;\nint b;\nint c;\n",
         PATCH: patch,
+        FAST: json.dumps({"pass": names}),
+        **{f"tests/mutants/{name}.patch": HEADER + DIFF for name in names if name != "none"},
     }
 
 
@@ -63,3 +69,9 @@ def test_a_patch_that_does_not_apply(findings: Findings, old: str, new: str) -> 
 def test_a_patch_of_something_else_than_kernels(findings: Findings) -> None:
     files = tree(HEADER + DIFF.replace("op_kernel/", "twin/"))
     assert f"{PATCH}:1" in findings(mutants, {**files, "twin/protocol/a.h": "int a;\nint b;\nint c;\n"})
+
+
+def test_the_list_is_long_enough_and_about_patches(findings: Findings) -> None:
+    names = [f"m{number}" for number in range(MIN_FAST - 1)]
+    assert findings(mutants, tree(HEADER + DIFF, names)) == [f"{FAST}:1"]
+    assert findings(mutants, tree(HEADER + DIFF, [*names, "none"])) == [f"{FAST}:1"]

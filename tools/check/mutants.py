@@ -7,10 +7,13 @@ Layer: build. The header stands before the first `---`: a line that says what is
     Edge        numbers of docs/protocol.md that the mutant breaks, comma between them: P
     Invariant   the same: I
     Assumption  the same: A; such a mutant shows what the assumption is good for
+
+tests/mutants/fast.json names those that the suite of the Fast policy does not find; there are at least 15.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -20,6 +23,8 @@ from tools.check.orders import PROTOCOL, entries
 from tools.check.tree import CPP_SUFFIXES, Finding, Tree
 
 FOLDER = "tests/mutants/"
+FAST = f"{FOLDER}fast.json"
+MIN_FAST = 15
 LETTERS = {"Edge": "P", "Invariant": "I", "Assumption": "A"}
 FIELD = re.compile(r"([A-Z][a-z]+): (\S.*)")
 TARGET = re.compile(r"^(?:---|\+\+\+) (\S+)", re.MULTILINE)
@@ -60,11 +65,13 @@ def apply_problem(tree: Tree, path: str) -> str:
 
 
 def mutants(tree: Tree) -> Iterator[Finding]:
-    """Patches apply and say what they break."""
+    """Patches apply and say what they break; the list of those that only the simulator finds is about them."""
     defined = set(entries(tree))
+    names = set()
     for path in tree.paths:
         if not path.startswith(FOLDER) or not path.endswith(".patch"):
             continue
+        names.add(path.removeprefix(FOLDER).removesuffix(".patch"))
         text = tree.text(path)
         for line, problem in header_problems(text.split("\n--- ", 1)[0].split("\n"), defined):
             yield Finding(path, line, "mutants", problem)
@@ -74,3 +81,11 @@ def mutants(tree: Tree) -> Iterator[Finding]:
         problem = apply_problem(tree, path)
         if problem:
             yield Finding(path, 1, "mutants", f"does not apply: {problem}")
+    if not names:
+        return
+    fast = json.loads(tree.text(FAST))["pass"] if FAST in tree.paths else []
+    for name in fast:
+        if name not in names:
+            yield Finding(FAST, 1, "mutants", f"there is no patch '{name}'")
+    if len(fast) < MIN_FAST:
+        yield Finding(FAST, 1, "mutants", f"{len(fast)} mutants pass the suite of the Fast policy, {MIN_FAST} are to")

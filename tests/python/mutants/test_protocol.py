@@ -23,7 +23,7 @@ SEEN = [
     ("bases-not-awaited", "Fast", "mte"),
     ("ring-never-full", "Fast", "urma"),
     ("owner-bit-inverted", "Fast", "mte"),
-    ("masked-columns-awaited", "Fast", "mte"),
+    ("row-triples-of-another-column", "Fast", "mte"),
     ("routing-function-not-awaited", "Sim", "mte"),
     ("copys-data-not-awaited", "Sim", "mte"),
     ("sum-before-rows", "Sim", "mte"),
