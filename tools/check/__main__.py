@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tools.check import cann, functions, host_layering, layering, mutants, orders, text_rules, words
+from tools.check import cann, functions, gm_words, host_layering, layering, mutants, orders, text_rules, words
 from tools.check.tree import CPP_SUFFIXES, Finding, Tree
 from tools.header_check import stamp
 from tools.torch_npu_check.run import torch_npu_binding
@@ -40,6 +40,7 @@ RULES: tuple[Rule, ...] = (
     layering.protocol_words,
     layering.target_conditionals,
     layering.polls,
+    gm_words.gm_words,
     layering.oracle_imports,
     orders.orders,
     mutants.mutants,
