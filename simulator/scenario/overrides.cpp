@@ -61,6 +61,18 @@ void set_fault(Scenario* s, const std::string& name, const std::string& text) {
     throw std::invalid_argument(name + " '" + text + "' is not one of " + names);
 }
 
+std::string get_evictions(const Scenario& s) {
+    return std::string(sim::evictions_name(s.world.schedule->evictions));
+}
+
+void set_evictions(Scenario* s, const std::string& name, const std::string& text) {
+    for (uint32_t kind = 0; kind < static_cast<uint32_t>(sim::Evictions::kCount); ++kind) {
+        s->world.schedule->evictions = static_cast<sim::Evictions>(kind);
+        if (get_evictions(*s) == text) return;
+    }
+    throw std::invalid_argument(name + " '" + text + "' is not one of off, random, storm");
+}
+
 std::string get_operations(const Scenario& s) {
     return operations_text(s.operations);
 }
@@ -103,6 +115,9 @@ constexpr Setting kSettings[] = {
     number<[](S s) { return &s->world.schedule->wqe_ns; }>("wqe_ns"),
     number<[](S s) { return &s->world.schedule->completion_ns; }>("completion_ns"),
     number<[](S s) { return &s->world.schedule->host_ns; }>("host_ns"),
+    number<[](S s) { return &s->world.schedule->store_slots; }>("store_slots"),
+    number<[](S s) { return &s->world.schedule->store_ns; }>("store_ns"),
+    {"evictions", get_evictions, set_evictions},
 };
 
 }  // namespace

@@ -94,6 +94,8 @@ void check_schedule(const sim::Schedule& schedule) {
     check_within("wqe_ns", schedule.wqe_ns, 1, kMaxWayNs);
     check_within("completion_ns", schedule.completion_ns, 1, kMaxWayNs);
     check_within("host_ns", schedule.host_ns, 1, kMaxWayNs);
+    check_within("store_slots", schedule.store_slots, 0, 64);
+    check_within("store_ns", schedule.store_ns, 1, 4000);  // one after the other, 64 of them, well within a time-out
 }
 
 }  // namespace

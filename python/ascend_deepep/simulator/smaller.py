@@ -28,6 +28,9 @@ _CALM = {
     "wqe_ns": "1",
     "completion_ns": "1",
     "host_ns": "1",
+    "store_slots": "0",
+    "store_ns": "1",
+    "evictions": "off",
 }
 
 
