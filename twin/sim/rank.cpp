@@ -194,6 +194,10 @@ void SimRank::has_posted(uint32_t core) {
 
 void SimRank::store_lands(uint32_t core) {
     is_landing_[core] = 0;
+    if (shared_.timeline != nullptr) {  // whoever it wakes up was woken by this core
+        const uint32_t actor = config_.rank * (config_.num_cores + 1) + 1 + core;
+        shared_.timeline->at(actor, shared_.now, page().cores[core].progress);
+    }
     if (cores_[core].has_posted()) cores_[core].land_one();
     has_posted(core);
 }
