@@ -20,7 +20,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ascend_deepep.cli.environment import check_environment
+from ascend_deepep.cli.sim_mutants import sim_mutants
 from ascend_deepep.demo.options import UsageError, check_range
+from ascend_deepep.simulator.mutants import SEEDS
 from ascend_deepep.simulator.options import MAX_SEED, NO_FAULT, WorldOptions
 from ascend_deepep.simulator.shrink import SECONDS, Shrunk, shrink
 from ascend_deepep.simulator.workers import CannotRun, Job, Workers
@@ -32,6 +34,7 @@ _DEFAULT_SEEDS = 200
 _MAX_SEEDS = 10**9
 _MAX_JOBS = 256
 _MAX_FAILURES = 10
+_WITH_MUTANTS = ("with_mutants", "only", "jobs", "as_json")
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class _How:
 
 
 def sim(
+    context: typer.Context,
     seeds: Annotated[int | None, typer.Option(help=f"How many seeds. (default: {_DEFAULT_SEEDS})")] = None,
     first: Annotated[int, typer.Option(help="The first of them.")] = 1,
     seed: Annotated[int | None, typer.Option(help="One seed alone, with what it stands for.")] = None,
@@ -70,10 +74,21 @@ def sim(
     ] = None,
     max_failures: Annotated[int, typer.Option(help="Stop after so many failures.")] = _MAX_FAILURES,
     no_shrink: Annotated[bool, typer.Option("--no-shrink", help="Do not look for the smallest world.")] = False,
+    with_mutants: Annotated[
+        bool, typer.Option("--mutants", help="Kernels with one thing wrong, built from the sources: all must be found.")
+    ] = False,
+    only: Annotated[
+        str, typer.Option("--filter", metavar="TEXT", help="With --mutants: those with it in name, kind or edges.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
 ) -> int:
     """Run the kernels of all ranks under one seeded scheduler, in virtual time, with faults, and check every rule."""
     check_environment()
+    if with_mutants:
+        _refuse_beside_mutants(context)
+        return sim_mutants(only, _jobs(jobs), as_json, _console(), _progress)
+    if only:
+        raise UsageError("--filter goes with --mutants")
     options = WorldOptions(
         faults=not no_faults,
         fault=_fault(fault, no_faults),
@@ -164,6 +179,14 @@ def _say(text: str) -> None:
 def _console() -> Console:
     # A pipe has no width of its own; rich would cut the table to 80 columns.
     return Console(width=None if sys.stdout.isatty() else 120)
+
+
+def _refuse_beside_mutants(context: typer.Context) -> None:
+    """Every mutant meets the same seeds: an option that would be ignored is a mistake."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name not in _WITH_MUTANTS and source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"{parameter.opts[0]} does not go with --mutants, which all meet seeds 1 to {SEEDS}")
 
 
 def _seeds(count: int | None, first: int, one: int | None) -> range:

@@ -14,17 +14,19 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ascend_deepep.simulator import run
+from ascend_deepep.simulator.options import WorldOptions
+from ascend_deepep.simulator.workers import CannotRun, Workers
+
 SEEDS = 300
 JOBS = 2
 _HEADER = re.compile(r"^([A-Z][a-z]+): (.+)$", re.MULTILINE)
-_FAILED = re.compile(r"^FAILED seed (\d+) \[([a-z ]+)\] (.*)$", re.MULTILINE)
 _COMPILE_TIMEOUT_S = 300
-_RUN_TIMEOUT_S = 900
 
 
 class MutantsError(RuntimeError):
@@ -66,6 +68,11 @@ class Report:
 
     results: dict[str, Seeds] = field(default_factory=dict)
     unmutated: Seeds | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Every mutant is found, and the sources as they are pass."""
+        return not self.survivors() and self.unmutated is not None and self.unmutated.checker is None
 
     def survivors(self) -> list[str]:
         """Mutants that no seed finds."""
@@ -138,28 +145,23 @@ def build(root: Path, op_kernel: Path, policy: str = "Sim") -> Path:
     ]
     result = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
     if result.returncode != 0:
-        raise MutantsError("CompileFailed", result.stderr)
+        errors = [line for line in result.stderr.splitlines() if "error" in line]
+        raise MutantsError("CompileFailed", errors[0] if errors else " ".join(result.stderr.split()))
     return library
 
 
 def run_seeds(library: Path, count: int = SEEDS) -> Seeds:
-    """Seeds 1 to `count` against a module, up to the first that fails."""
-    root = checkout()
-    program = Path(os.environ.get("ASCEND_DEEPEP_SIM_RUN", root / "build/dev/tests/sim_run"))
-    if not program.is_file():
-        raise MutantsError("NoSimulator", f"{program} is missing: build the C++ tests, or set ASCEND_DEEPEP_SIM_RUN")
-    start = time.monotonic()
-    command = [str(program), "--seeds", f"1..{count}", "--max-failures", "1", "--kernels", str(library)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=_RUN_TIMEOUT_S, check=False)
-    seconds = time.monotonic() - start
-    failed = _FAILED.search(result.stdout)
-    if failed:
-        return Seeds(int(failed[1]), failed[2], failed[3], seconds)
-    if result.returncode < 0:
-        return Seeds(count, "crash", f"ended by signal {-result.returncode}", seconds)
-    if result.returncode != 0:
-        raise MutantsError("RunFailed", result.stderr.strip())
-    return Seeds(count, None, "", seconds)
+    """Seeds 1 to `count` against a module, up to the first that fails, in a process of their own."""
+    options = WorldOptions(kernels=str(library))
+    try:
+        with Workers(1, options.kernels) as workers:
+            result = run.run_seeds(workers, range(1, count + 1), options, max_failures=1)
+    except CannotRun as error:
+        raise MutantsError("CannotRun", str(error)) from None
+    if not result.failures:
+        return Seeds(result.seeds, None, "", result.seconds)
+    failure = result.failures[0]
+    return Seeds(failure.seed, failure.checker, failure.text, result.seconds)
 
 
 def try_one(root: Path, mutant: Mutant | None, count: int = SEEDS) -> Seeds:
@@ -173,33 +175,29 @@ def try_one(root: Path, mutant: Mutant | None, count: int = SEEDS) -> Seeds:
     return Seeds(seeds.count, seeds.checker, seeds.text, time.monotonic() - start)
 
 
-def run(
+def run_all(
     root: Path,
-    chosen: Iterable[Mutant],
+    chosen: Sequence[Mutant],
     count: int = SEEDS,
     jobs: int = JOBS,
-    advance: Callable[[str, Seeds], None] | None = None,
+    advance: Callable[[int], None] | None = None,
 ) -> Report:
     """The seeds against each mutant and, in the same run, against the sources as they are."""
     report = Report()
-
-    def work(mutant: Mutant | None) -> Seeds:
-        seeds = try_one(root, mutant, count)
-        if advance is not None:
-            advance(mutant.name if mutant else "unmutated", seeds)
-        return seeds
-
     todo: list[Mutant | None] = [None, *chosen]
     with ThreadPoolExecutor(jobs) as pool:
-        for mutant, seeds in zip(todo, pool.map(work, todo), strict=True):
+        results = pool.map(lambda mutant: try_one(root, mutant, count), todo)
+        for done, (mutant, seeds) in enumerate(zip(todo, results, strict=True), 1):
             if mutant is None:
                 report.unmutated = seeds
             else:
                 report.results[mutant.name] = seeds
+            if advance is not None:
+                advance(done)
     return report
 
 
-def to_json(report: Report, chosen: Iterable[Mutant]) -> dict[str, object]:
+def to_json(report: Report, chosen: Sequence[Mutant]) -> dict[str, object]:
     """The report as plain values."""
     checkers: dict[str, list[str]] = {}
     edges: dict[str, list[str]] = {}

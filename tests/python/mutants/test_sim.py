@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from ascend_deepep.simulator.mutants import SEEDS, MutantsError, Report, checkout, mutants, run, to_json, try_one
+from ascend_deepep.simulator.mutants import SEEDS, MutantsError, Report, checkout, mutants, run_all, to_json, try_one
 
 from tools.check import orders
 from tools.check.mutants import checkers
@@ -71,7 +71,7 @@ def test_a_filter_is_part_of_a_name_a_kind_or_a_number() -> None:
 @pytest.fixture(scope="module")
 def report() -> Report:
     """One run over all mutants."""
-    return run(ROOT, ALL)
+    return run_all(ROOT, ALL)
 
 
 @pytest.mark.long
