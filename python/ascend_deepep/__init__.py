@@ -41,7 +41,9 @@ _HOME = {
     "PeerLost": "errors",
     "WaitTimeout": "errors",
 }
-_MODULES = frozenset({"cli", "communicator", "config", "demo", "errors", "integrations", "ops", "reference", "testing"})
+_MODULES = frozenset(
+    {"cli", "communicator", "config", "demo", "errors", "integrations", "ops", "reference", "simulator", "testing"}
+)
 
 __all__ = [
     "ArgumentError",

@@ -74,7 +74,7 @@ SANITIZED=(fabric protocol runtime)
 step_sanitizer() {
     need_package
     local stage="$PWD/build/asan/stage" libraries names
-    sanitized_build ascend_deepep_ops_cpu _runtime "${SANITIZED[@]/%/_test}"
+    sanitized_build ascend_deepep_ops_cpu _runtime _simulator "${SANITIZED[@]/%/_test}"
     names="$(IFS='|' && echo "${SANITIZED[*]}")"
     ctest --preset asan --no-tests=error -R "^($names)\$"
     rm -rf "$stage"

@@ -25,7 +25,7 @@ from ascend_deepep.demo.options import UsageError, check_range
 from ascend_deepep.simulator.mutants import SEEDS
 from ascend_deepep.simulator.options import MAX_SEED, NO_FAULT, WorldOptions
 from ascend_deepep.simulator.shrink import SECONDS, Shrunk, shrink
-from ascend_deepep.simulator.workers import CannotRun, Job, Workers
+from ascend_deepep.simulator.workers import KERNELS_VARIABLE, CannotRun, Job, Workers
 
 if TYPE_CHECKING:
     from ascend_deepep._simulator import ScenarioDict
@@ -95,7 +95,7 @@ def sim(
         drop=tuple(_switch(name) for name in drop or ()),
         settings=tuple(_setting(text) for text in settings or ()),
         schedule_seed=_seed("--schedule-seed", schedule_seed),
-        kernels=None if kernels is None else os.fspath(kernels.absolute()),
+        kernels=_kernels(kernels),
     )
     if trace is not None and seed is None:
         raise UsageError("--trace goes with --seed: it is the timeline of one world")
@@ -222,6 +222,12 @@ def _fault(name: str | None, no_faults: bool) -> str:
     from ascend_deepep import _simulator
 
     return _one_of("--fault", name, _simulator.faults())
+
+
+def _kernels(given: Path | None) -> str | None:
+    """The module, by its whole path: a line that replays a failure has to name it, wherever the name came from."""
+    name = os.environ.get(KERNELS_VARIABLE, "") if given is None else os.fspath(given)
+    return os.path.abspath(name) if name else None
 
 
 def _switch(name: str) -> str:

@@ -29,7 +29,7 @@ _CHUNK = 8  # seeds that a process is given at a time
 _AHEAD = 4  # chunks a process, that may be done before the first of them
 _SEED_SECONDS = 300.0  # a large world takes some seconds
 _START_SECONDS = 120.0
-_KERNELS = "ASCEND_DEEPEP_KERNELS"
+KERNELS_VARIABLE = "ASCEND_DEEPEP_KERNELS"
 
 
 class CannotRun(Exception):
@@ -212,7 +212,7 @@ def _serve(connection: Connection, kernels: str | None) -> None:
     """A process: chunks of seeds in, one answer a seed out, until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever is at the keyboard means the parent
     if kernels is not None:
-        os.environ[_KERNELS] = kernels
+        os.environ[KERNELS_VARIABLE] = kernels
     try:
         from ascend_deepep import _simulator
 

@@ -21,7 +21,7 @@ PROGRAM = [sys.executable, "-m", "ascend_deepep.cli", "sim"]
 
 
 def sim(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=1300, check=False)
 
 
 def value_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -55,6 +55,18 @@ def test_worlds_are_worth_their_time() -> None:
     assert value["remote_percent"] >= 80
     assert value["distinct"] >= 190
     assert all(value["faults"][kind] >= 1 for kind in _simulator.faults())
+
+
+@pytest.mark.long
+def test_two_thousand_seeds_hold_and_see_every_fault() -> None:
+    start = time.monotonic()
+    value = value_of(done := sim("--seeds", "2000", "--json"))
+    assert done.returncode == 0
+    assert (value["seeds"], value["failures"], value["failed"]) == (2000, 0, [])
+    assert value["remote_percent"] >= 80
+    assert value["distinct"] >= 1900
+    assert {kind: times for kind, times in value["faults"].items() if times < 20} == {}
+    assert time.monotonic() - start < 20 * 60
 
 
 def test_a_failure_is_a_line_that_replays() -> None:
@@ -151,6 +163,17 @@ def test_kernels_of_another_policy_are_refused() -> None:
         "kind": "CannotRun",
         "message": "the kernels are compiled for the policy Fast, the simulator needs Sim",
     }
+
+
+@pytest.mark.parametrize("words", [["--kernels"], []])
+def test_a_line_that_replays_names_the_kernels(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = str(Path(_simulator.__file__).with_name("libascend_deepep_kernels_sim.so"))
+    if not words:
+        monkeypatch.setenv("ASCEND_DEEPEP_KERNELS", module)
+    assert run(["sim", "--seed", "1", *words, *[module][: len(words)], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["replay"] == f"ascend-deepep sim --seed 1 --kernels {module}"
 
 
 def test_ctrl_c_is_one_line() -> None:
