@@ -206,14 +206,13 @@ Scenario make_scenario(uint64_t seed, const SeedOptions& options) {
     return scenario;
 }
 
-SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels) {
-    Scenario scenario = make_scenario(seed, options);
+SeedResult run_scenario(Scenario scenario, const std::string& timeline_path, const twin::KernelTable& kernels) {
     SeedResult result;
     Inputs inputs(scenario);
     settle_acts(&scenario, inputs);
     result.has_remote_row = has_remote_row(scenario, inputs);
     sim::Timeline timeline;
-    if (!options.timeline_path.empty()) scenario.world.timeline = &timeline;
+    if (!timeline_path.empty()) scenario.world.timeline = &timeline;
     sim::World world(scenario.world);
     for (uint32_t rank = 0; rank < scenario.world.limits.num_ranks; ++rank) {
         world.host(rank, [&](sim::SimRank& machine) {
@@ -222,7 +221,7 @@ SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::Kerne
         });
     }
     world.run();
-    if (!options.timeline_path.empty()) write_trace_file(options.timeline_path, timeline, scenario.world);
+    if (!timeline_path.empty()) write_trace_file(timeline_path, timeline, scenario.world);
     result.findings = world.findings().all();
     result.hash = world.shared().trace.value();
     result.steps = world.shared().steps;
@@ -232,6 +231,10 @@ SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::Kerne
     result.fault = world.fault().kind;
     result.has_struck = world.fault().has_struck;
     return result;
+}
+
+SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels) {
+    return run_scenario(make_scenario(seed, options), options.timeline_path, kernels);
 }
 
 }  // namespace ascend_deepep::simulator

@@ -35,6 +35,8 @@ struct SeedResult {
 // Throws std::invalid_argument, one line, where a setting makes a scenario that cannot be run; so does run_seed.
 Scenario make_scenario(uint64_t seed, const SeedOptions& options);
 
+// A scenario as it stands. `timeline_path`: as of SeedOptions.
+SeedResult run_scenario(Scenario scenario, const std::string& timeline_path, const twin::KernelTable& kernels);
 SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels);
 
 }  // namespace ascend_deepep::simulator

@@ -17,8 +17,6 @@ constexpr size_t kHostStackBytes = 1024 * 1024;
 constexpr size_t kHostStackBytes = 256 * 1024;
 #endif
 constexpr uint32_t kPickTries = 16;  // then the slowest actor's turn has come
-constexpr int kSelf = 0;
-constexpr int kPipes = 1;
 
 // Kept between the worlds of a thread: cores and hosts by rank.
 struct RankPool {
@@ -54,7 +52,8 @@ Actors::Actors(Shared& shared, uint32_t num_ranks, uint32_t num_cores, std::func
 Actors::~Actors() = default;
 
 void Actors::insert(Actor& actor, int slot) {
-    if (actor.place[slot] >= 0) return;
+    if (actor.place[slot] >= 0 || actor.is_parked[slot]) return;
+    if (shared_.choices != nullptr) actor.turn[slot] = shared_.choices->new_place();
     actor.place[slot] = static_cast<int32_t>(runnable_.size());
     runnable_.push_back(actor.id * 2 + static_cast<uint32_t>(slot));
 }
@@ -159,6 +158,7 @@ void Actors::poll(twin::Core&) {
         take_out(actor, State::kAsleep);
         if (shared_.timeline != nullptr) shared_.timeline->sleeps(actor.id, turn_ns());
     }
+    if (shared_.choices != nullptr && actor.is_dirty) to_the_end(actor, kSelf);
     give_way();
     if (shared_.timeline != nullptr) shared_.timeline->looks(actor.id, shared_.now);
     actor.watched.clear();
@@ -171,6 +171,7 @@ void Actors::retire_cores(Rank& rank, uint32_t number) {
         if (shared_.timeline != nullptr) shared_.timeline->returns(actor.id, shared_.now);
         take_out(actor, State::kIdle);
         remove(actor, kPipes);
+        actor.is_parked[kSelf] = actor.is_parked[kPipes] = false;
         actor.core = nullptr;
     }
     rank.cores_left = 0;
@@ -241,8 +242,10 @@ uint32_t Actors::pick() {
 
 bool Actors::run_one() {
     if (runnable_.empty()) return false;
-    const uint32_t entry = pick();
-    resume(actors_[entry / 2], entry % 2 == kPipes);
+    const uint32_t entry = shared_.choices == nullptr ? pick() : next_in_order();
+    Actor& actor = actors_[entry / 2];
+    const bool is_pipe = entry % 2 == kPipes;
+    if (shared_.choices == nullptr || !is_pipe || !is_pipe_put_off(actor)) resume(actor, is_pipe);
     return true;
 }
 
@@ -263,6 +266,7 @@ void Actors::resume(Actor& actor, bool is_pipe) {
         remove(actor, kPipes);
     } else {
         insert(actor, kPipes);
+        if (shared_.choices != nullptr && is_pipe) to_the_end(actor, kPipes);
     }
 }
 

@@ -55,8 +55,14 @@ class Actors final : public twin::Scheduler {
     twin::Fiber& context() override { return context_; }
 
     // From the machine of a core, on its fiber: a place where another actor may go on.
-    void choice() {
+    // `is_noticed`: for a search, whether it makes a difference to others who goes first.
+    void choice(bool is_noticed = true) {
         if (--run_left_ == 0) give_way();
+        if (shared_.choices != nullptr) decide(is_noticed);
+    }
+    // The same before a wait for pipes.
+    void pipe_choice() {
+        if (shared_.choices == nullptr || !current_->core->deferred->empty()) choice();
     }
     // The running core has read these bytes of its rank's memory; it has looked at the clock.
     void has_read(uint64_t offset, uint64_t bytes) {
@@ -73,7 +79,12 @@ class Actors final : public twin::Scheduler {
     void changes(uint32_t rank, uint64_t offset, uint64_t bytes);
 
     // The world's loop.
-    bool run_one();     // false: nobody can go on
+    bool run_one();  // false: nobody can go on
+    // For a fixed order: somebody could go on; the place of who is next, the largest number when nobody can; what was
+    // put off until the end may go on.
+    bool can_go() const { return !runnable_.empty(); }
+    uint64_t first_place() const;
+    void release(uint32_t entry);
     bool look_again();  // false: all sleepers have looked often enough since the last change
     bool next_deadline(uint64_t* at) const;
     void wake_overdue();
@@ -89,6 +100,8 @@ class Actors final : public twin::Scheduler {
     }
 
   private:
+    static constexpr int kSelf = 0;  // slots of an actor
+    static constexpr int kPipes = 1;
     enum class State : uint8_t { kIdle, kRunnable, kAsleep, kBlocked };
     struct Actor {
         uint32_t id = 0;
@@ -104,7 +117,9 @@ class Actors final : public twin::Scheduler {
         uint64_t entry_ns = 0;        // its first look at the clock in this launch
         uint64_t clock_ns = 0;        // its last one
         int32_t place[2] = {-1, -1};  // in runnable_: itself, its pipes
-        twin::Core* core = nullptr;   // null: a host
+        uint64_t turn[2] = {0, 0};    // in a fixed order
+        bool is_parked[2] = {false, false};
+        twin::Core* core = nullptr;  // null: a host
         twin::Fiber* fiber = nullptr;
         LineSet watched;
     };
@@ -131,6 +146,13 @@ class Actors final : public twin::Scheduler {
     void resume(Actor& actor, bool is_pipe);
     void give_way();
     void run_pipe(Actor& actor);
+    // actors_in_order.cpp
+    void decide(bool is_noticed);
+    bool can_others_go() const;
+    void to_the_end(Actor& actor, int slot);
+    void park(Actor& actor, int slot);
+    uint32_t next_in_order() const;
+    bool is_pipe_put_off(Actor& actor);
     static void host_main(void* rank);
 
     Shared& shared_;

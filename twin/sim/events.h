@@ -34,6 +34,7 @@ class EventQueue {
     }
     bool empty() const { return heap_.empty(); }
     uint64_t next_due() const { return heap_.front().due; }
+    const Event& next() const { return heap_.front(); }
     bool next_is(EventKind kind) const { return heap_.front().kind == kind; }
     Event take() {
         std::pop_heap(heap_.begin(), heap_.end(), is_later);

@@ -76,6 +76,10 @@ struct Schedule {
     Evictions evictions;
 };
 
+// Of a world whose order is fixed: a core goes on until it waits, a piece is all of a block's data or its flag area,
+// what is under way comes as soon as anything else happens, stores at once, and lines stay in caches.
+constexpr Schedule kOrderly{40, 0, 0, 15, 1, 1, 1, 1, 0, 1, Evictions::kOff};
+
 inline Schedule draw_schedule(Random& random) {
     constexpr uint64_t kWays[] = {1, 40, 400, 4000, 40000, 400000};
     constexpr uint64_t kStoreWays[] = {1, 40, 400, 4000};

@@ -17,7 +17,6 @@ namespace {
 constexpr uint64_t kSequenceLine =
     __builtin_offsetof(ControlPage, state) + __builtin_offsetof(OperationState, sequence);
 constexpr uint64_t kAbortLine = __builtin_offsetof(ControlPage, abort_word);
-constexpr uint64_t kNoLine = ~uint64_t{0};  // of tensors: nobody waits for their words
 constexpr uint64_t kWatchBytes = 64;        // longest piece that a polling reader looks at
 constexpr uint64_t kClockStart = 1000000;   // no kernel may take 0 for the beginning of time
 constexpr uint8_t kPoison = 0xA7;
@@ -98,7 +97,9 @@ uint64_t SimRank::kernel_number(const std::string& name) {
 }
 
 void SimRank::complete(uint32_t record) {
-    actors_.changes(config_.rank, kMemoryLine + urma_.complete(record), kCqeBytes);
+    const uint64_t line = kMemoryLine + urma_.complete(record);
+    if (shared_.choices != nullptr) shared_.choices->touches(SharedWords::kFabric, config_.rank, line, kCqeBytes, true);
+    actors_.changes(config_.rank, line, kCqeBytes);
     if (shared_.timeline != nullptr) shared_.timeline->has_arrived();
 }
 
@@ -132,9 +133,10 @@ bool SimRank::find(const void* p, size_t bytes, Place* place) {
         const uint64_t offset = at - reinterpret_cast<uint64_t>(range.data);
         if (offset < range.bytes && bytes <= range.bytes - offset) {
             auto* data = static_cast<uint8_t*>(const_cast<void*>(range.data));
-            const uint64_t number = tensor_number(kernel_, static_cast<uint64_t>(&range - ranges_.data()), range.bytes);
+            const auto index = static_cast<uint64_t>(&range - ranges_.data());
+            const uint64_t number = tensor_number(kernel_, index, range.bytes);
             const GmWord word{number, data, range.bytes, offset, static_cast<uint32_t>(bytes)};
-            *place = {nullptr, "tensor", word, kNoLine, true};
+            *place = {nullptr, "tensor", word, kTensorLine + index * kMemoryLine + offset, true};
             return true;
         }
     }
@@ -160,7 +162,7 @@ void SimRank::took(const Place& place, size_t bytes) {
 SimRank::Place SimRank::enter(const void* p, size_t bytes, bool write) {
     Place place;
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
-    if (twin::current_simt_pointer == nullptr) actors_.choice();
+    choice(place, bytes, write);
     show();
     // Which of two loads in one expression comes first is the compiler's choice: that one took place is what counts.
     shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), write ? place.word.offset + 1 : 0);
@@ -260,6 +262,13 @@ void SimRank::show() {
     shared_.timeline->at(actors_.current_id(), actors_.turn_ns(), page().cores[core].progress);
 }
 
+// A place where another actor may go on. In a search only one to a word that others use as well counts.
+void SimRank::choice(const Place& place, size_t bytes, bool write) {
+    touches(place, bytes, write);
+    if (twin::current_simt_pointer != nullptr) return;
+    actors_.choice(shared_.choices == nullptr || shared_.choices->is_shared(config_.rank, place.line, bytes));
+}
+
 void SimRank::check_access(const void* p, size_t bytes, bool write) {
     Place place;
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
@@ -283,6 +292,7 @@ void SimRank::copied(const void* p, size_t bytes, bool write) {
     Place place;
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
     shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), place.word.offset * 2 + (write ? 1 : 0));
+    touches(place, bytes, write);
     if (!write) {
         took(place, bytes);
     } else if (!place.is_tensor) {
@@ -302,6 +312,7 @@ void SimRank::window_write(void* dst, const void* src, size_t bytes) {
     Place place;
     if (!find(dst, bytes, &place)) refuse(dst, bytes, true);
     shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), offset * 2 + 1);
+    touches(place, bytes, true);
     wire_.check_overtaking({owner, owner, offset, bytes});
     std::memcpy(dst, src, bytes);
     place.shadow->mark(offset, bytes);
@@ -314,10 +325,17 @@ void SimRank::meanwhile() {
     for (uint64_t left = shared_.random.below(4); left != 0 && !events.empty(); --left) {
         if (events.next_due() > shared_.now + shared_.schedule.delivery_ns) return;
         if (!events.next_is(EventKind::kPiece)) return;
+        if (must_follow(shared_, events.next()) != Delay::kNone) return;
         const Event event = events.take();
         if (event.due > shared_.now) shared_.now = event.due;
         wire_.piece(event);
     }
+}
+
+bool SimRank::is_torn() {
+    if (shared_.choices == nullptr) return shared_.random.one_in(4);
+    const bool has_piece = !shared_.events.empty() && shared_.events.next_is(EventKind::kPiece);
+    return has_piece && shared_.choices->at(static_cast<uint8_t>(Delay::kTorn)) == Delay::kTorn;
 }
 
 void SimRank::window_read(void* dst, const void* src, size_t bytes) {
@@ -327,9 +345,10 @@ void SimRank::window_read(void* dst, const void* src, size_t bytes) {
     took(place, bytes);
     if (bytes <= kWatchBytes) actors_.has_read(place.line, bytes);
     shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), place.word.offset * 2);
+    touches(place, bytes, false);
     auto* to = static_cast<uint8_t*>(dst);
     const auto* from = static_cast<const uint8_t*>(src);
-    if (bytes <= kUnitBytes || !shared_.random.one_in(4)) {
+    if (bytes <= kUnitBytes || !is_torn()) {
         std::memcpy(to, from, bytes);
         return;
     }

@@ -11,12 +11,10 @@
 #include "twin/fabric/fabric.h"
 #include "twin/runtime/gm_hooks.h"
 #include "twin/sim/core_memory.h"
+#include "twin/sim/lines.h"
 #include "twin/sim/urma_driver.h"
 
 namespace ascend_deepep::sim {
-
-// Where lines of the memory beside the window (rings, workspace) begin to count, so that they share none with it.
-constexpr uint64_t kMemoryLine = uint64_t{1} << 40;
 
 struct RankConfig {
     CommunicatorLimits limits;
@@ -59,7 +57,7 @@ class SimRank final : public twin::GmHooks, private GmSide {
     void fence(twin::GmUnit unit) override;
     void clean(twin::GmUnit unit, const void* p) override;
     void copied(const void* p, size_t bytes, bool write) override;
-    void pipe_wait() override { actors_.choice(); }
+    void pipe_wait() override { actors_.pipe_choice(); }
     int64_t cycle() override;
 
   private:
@@ -82,6 +80,12 @@ class SimRank final : public twin::GmHooks, private GmSide {
     void took(const Place& place, size_t bytes);
     void meanwhile();
     void show();
+    void choice(const Place& place, size_t bytes, bool write);
+    bool is_torn();
+    void touches(const Place& place, size_t bytes, bool write) {
+        if (shared_.choices == nullptr) return;
+        shared_.choices->touches(actors_.current_id(), config_.rank, place.line, bytes, write);
+    }
 
     RankConfig config_;
     Shared& shared_;

@@ -3,6 +3,7 @@
 // Layer: twin/sim.
 #pragma once
 
+#include "twin/sim/choices.h"
 #include "twin/sim/events.h"
 #include "twin/sim/fault_plan.h"
 #include "twin/sim/findings.h"
@@ -25,10 +26,17 @@ struct Shared {
     Assumptions assumptions;
     Schedule schedule{};
     FaultPlan fault;
+    Choices* choices = nullptr;    // null: chance decides
     Timeline* timeline = nullptr;  // null: nobody looks
     uint64_t timeout_ns = 0;
     uint64_t now = 0;    // virtual nanoseconds
     uint64_t steps = 0;  // of the scheduler
 };
+
+// In a search: the way that what an event must not overtake has been put off.
+inline Delay must_follow(const Shared& shared, const Event& event) {
+    if (shared.choices == nullptr || !shared.assumptions.flags_after_data) return Delay::kNone;  // A1
+    return shared.choices->follows(event);
+}
 
 }  // namespace ascend_deepep::sim

@@ -108,6 +108,7 @@ void Wire::piece(const Event& event) {
     shared_.trace.mix(TraceKind::kPiece, write.to, offset);
     std::memcpy(arena_.window(write.to) + offset, flight.data.data() + event.b, event.c);
     arena_.shadow(write.to).mark(offset, event.c);
+    if (shared_.choices != nullptr) shared_.choices->touches(SharedWords::kFabric, write.to, offset, event.c, true);
     if (shared_.timeline != nullptr) shared_.timeline->arrives(event.a, shared_.now);
     actors_.changes(write.to, offset, event.c);
     if (shared_.timeline != nullptr) shared_.timeline->has_arrived();

@@ -21,6 +21,8 @@ Shared make_shared(const WorldConfig& config) {
     shared.timeout_ns = config.timeout_ns;
     const Schedule drawn = draw_schedule(shared.random);
     shared.schedule = config.schedule.value_or(drawn);
+    shared.choices = config.choices;
+    if (shared.choices != nullptr) shared.random.be_calm();
     return shared;
 }
 
@@ -114,6 +116,40 @@ void World::strike() {
     shared_.trace.mix(TraceKind::kFault, fault.rank, shared_.steps);
 }
 
+// A step of the world under a fixed order: it may be put off.
+void World::offer(const Event& event) {
+    Choices& choices = *shared_.choices;
+    Delay how = must_follow(shared_, event);
+    const bool has_others = actors_.can_go() || choices.has_late() || !shared_.events.empty();
+    if (how == Delay::kNone && has_others) how = choices.at(kPutOff);
+    if (how == Delay::kNone) {
+        handle(event);
+    } else {
+        choices.put_off(event, how);
+    }
+}
+
+// What was put off behind others that have had their turn.
+bool World::take_late() {
+    Choices* choices = shared_.choices;
+    if (choices == nullptr || !choices->has_late() || choices->first_late() > actors_.first_place()) return false;
+    handle(choices->take_late());
+    return true;
+}
+
+// Nothing else can move: what was put off until then.
+bool World::release() {
+    Choices* choices = shared_.choices;
+    if (choices == nullptr || !choices->has_parked()) return false;
+    const Choices::Parked parked = choices->take_parked();
+    if (parked.is_event) {
+        handle(parked.event);
+    } else {
+        actors_.release(parked.entry);
+    }
+    return true;
+}
+
 // Nobody can go on now: time passes until something happens or a wait ends, whichever is first.
 void World::idle() {
     uint64_t deadline = 0;
@@ -123,7 +159,7 @@ void World::idle() {
         shared_.now = shared_.events.next_due();
         return;
     }
-    if (actors_.look_again()) return;
+    if (release() || actors_.look_again()) return;
     if (has_deadline) {
         shared_.now = deadline;
         shared_.trace.mix(TraceKind::kTime, 0, deadline);
@@ -135,12 +171,20 @@ void World::idle() {
                                                    stuck_cores(actors_, arena_, config_.num_cores));
 }
 
+void World::happen(const Event& event) {
+    if (shared_.choices != nullptr) {
+        offer(event);
+    } else {
+        handle(event);
+    }
+}
+
 void World::step() {
     ++shared_.steps;
     strike();
     while (!shared_.events.empty() && shared_.events.next_due() <= shared_.now)
-        handle(shared_.events.take());
-    if (!actors_.run_one()) idle();
+        happen(shared_.events.take());
+    if (!take_late() && !actors_.run_one()) idle();
     if (shared_.timeline != nullptr) show_fault();
 }
 
@@ -164,6 +208,7 @@ void World::run() {
 // After a finding: hosts leave by an exception, cores stay where they stand.
 void World::end_all() {
     if (shared_.timeline != nullptr) shared_.timeline->end(shared_.now);
+    shared_.choices = nullptr;
     for (uint32_t rank = 0; rank < ranks_.size(); ++rank)
         actors_.kill(rank);
     while (!actors_.all_done())

@@ -22,6 +22,7 @@ struct WorldConfig {
     std::optional<Schedule> schedule;  // none: drawn from the seed
     Assumptions assumptions;
     FaultPlan fault;
+    Choices* choices = nullptr;    // decides the order
     Timeline* timeline = nullptr;  // records the run
 };
 
@@ -55,6 +56,10 @@ class World {
     bool has_landed(uint32_t rank) const;
     void end_all();
     void show_fault();
+    void happen(const Event& event);
+    void offer(const Event& event);
+    bool take_late();
+    bool release();
 
     WorldConfig config_;
     Shared shared_;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "framework/runtime/kernel_library.h"
+#include "search_main.h"
 #include "simulator/scenario/runner.h"
 
 namespace {
@@ -24,11 +25,15 @@ struct Arguments {
     bool is_verbose = false;
     uint32_t max_failures = 10;
     SeedOptions options;
+    bool is_search = false;
+    SearchArguments search;
 };
 
 constexpr const char* kUsage =
     "usage: sim_run [--seeds A..B | --seed S] [--kernels MODULE.so] [--no-faults | --fault NAME]\n"
-    "               [--drop SWITCH]... [--max-failures N] [--trace FILE.json] [--verbose]\n";
+    "               [--drop SWITCH]... [--max-failures N] [--trace FILE.json] [--verbose]\n"
+    "       sim_run --search WORLD [--tokens N] [--bound N] [--max-runs N] [--max-seconds N] [--kernels MODULE.so]\n"
+    "               [--drop SWITCH]... [--max-failures N] [--delays LIST [--trace FILE.json]]\n";
 
 uint64_t number(const std::string& text) {
     size_t end = 0;
@@ -49,6 +54,29 @@ void drop(const std::string& name, Arguments* arguments) {
     if (!sim::drop_switch(name, &arguments->options.assumptions)) throw std::invalid_argument(name);
 }
 
+// True when the option is one of a search.
+bool set_search(const std::string& name, const std::string& value, Arguments* arguments) {
+    SearchArguments& search = arguments->search;
+    if (name == "--search") {
+        arguments->is_search = true;
+        search.options.world = value;
+    } else if (name == "--tokens") {
+        search.options.num_tokens = static_cast<uint32_t>(number(value));
+    } else if (name == "--bound") {
+        search.options.bound = static_cast<uint32_t>(number(value));
+    } else if (name == "--max-runs") {
+        search.options.max_runs = number(value);
+    } else if (name == "--max-seconds") {
+        search.options.max_seconds = static_cast<double>(number(value));
+    } else if (name == "--delays") {
+        search.delays = value;
+        search.is_one_run = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 Arguments parse(int argc, char** argv) {
     Arguments arguments;
     for (int i = 1; i < argc; ++i) {
@@ -59,6 +87,8 @@ Arguments parse(int argc, char** argv) {
             arguments.is_verbose = true;
         } else if (i + 1 == argc) {
             throw std::invalid_argument(name);
+        } else if (set_search(name, argv[i + 1], &arguments)) {
+            ++i;
         } else if (name == "--seeds" || name == "--seed") {
             set_seeds(argv[++i], &arguments);
         } else if (name == "--kernels") {
@@ -76,7 +106,7 @@ Arguments parse(int argc, char** argv) {
             throw std::invalid_argument(name);
         }
     }
-    if (!arguments.options.timeline_path.empty() && arguments.first != arguments.last)
+    if (!arguments.options.timeline_path.empty() && !arguments.is_search && arguments.first != arguments.last)
         throw std::invalid_argument("--trace is of one --seed");
     return arguments;
 }
@@ -114,6 +144,14 @@ int run(const Arguments& arguments) {
     if (std::strcmp(kernels.policy, "Sim") != 0) {
         throw std::runtime_error(std::string("the module is compiled for the policy ") + kernels.policy +
                                  ", the simulator needs Sim");
+    }
+    if (arguments.is_search) {
+        SearchArguments search = arguments.search;
+        search.options.assumptions = arguments.options.assumptions;
+        search.options.max_failures = arguments.max_failures;
+        search.timeline_path = arguments.options.timeline_path;
+        search.kernels = arguments.kernels;
+        return run_search(search, kernels);
     }
     std::set<uint64_t> hashes;
     uint64_t seeds = 0, failures = 0, steps = 0, struck = 0, failed_calls = 0;
