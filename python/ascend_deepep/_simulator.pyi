@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The compiled module (simulator/binding): types for checkers and readers. Layer: Python. ASCEND_DEEPEP_KERNELS names
 # the module of kernels, of the Sim policy. ValueErrors are one line about an argument, RuntimeErrors about the kernels.
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 class RunDict(TypedDict):
@@ -21,6 +21,35 @@ class ScenarioDict(TypedDict):
     description: str
     settings: dict[str, str]
 
+class SearchDict(TypedDict):
+    runs: int  # different lists of delays
+    replayed: int  # all runs, those of passes that knew fewer shared words included
+    points: int  # of the run without delays
+    different: int  # fingerprints
+    bound: int
+    is_complete: bool
+    seconds: float
+    failures: list[tuple[str, str, str]]  # checker, text, delays
+
+class ReplayDict(TypedDict):
+    hash: int
+    findings: list[tuple[str, str]]
+
+def search_worlds() -> list[str]: ...
+def search(
+    world: str,
+    *,
+    tokens: int = 1,
+    bound: int = 2,
+    max_runs: int = 0,
+    max_seconds: float = 0,
+    max_failures: int = 1,
+    drop: Sequence[str] = (),
+    on_progress: Callable[[int], None] | None = None,
+) -> SearchDict: ...
+def replay_search(
+    world: str, delays: str, *, tokens: int = 1, drop: Sequence[str] = (), trace: str = ""
+) -> ReplayDict: ...
 def faults() -> list[str]: ...
 def switches() -> list[str]: ...
 def open_kernels() -> None: ...

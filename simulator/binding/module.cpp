@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "framework/runtime/kernel_library.h"
+#include "simulator/binding/search.h"
 #include "simulator/scenario/runner.h"
 
 namespace ascend_deepep::simulator {
@@ -116,4 +117,5 @@ PYBIND11_MODULE(_simulator, module) {
     module.def("open_kernels", [] { simulator::sim_kernels(); });
     simulator::bind_of_seed(module, "run", &simulator::run, pybind11::arg("timeline") = std::string());
     simulator::bind_of_seed(module, "scenario", &simulator::scenario);
+    simulator::bind_search(module, &simulator::sim_kernels);
 }
