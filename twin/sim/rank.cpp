@@ -17,8 +17,8 @@ namespace {
 constexpr uint64_t kSequenceLine =
     __builtin_offsetof(ControlPage, state) + __builtin_offsetof(OperationState, sequence);
 constexpr uint64_t kAbortLine = __builtin_offsetof(ControlPage, abort_word);
-constexpr uint64_t kWatchBytes = 64;        // longest piece that a polling reader looks at
-constexpr uint64_t kClockStart = 1000000;   // no kernel may take 0 for the beginning of time
+constexpr uint64_t kWatchBytes = 64;       // longest piece that a polling reader looks at
+constexpr uint64_t kClockStart = 1000000;  // no kernel may take 0 for the beginning of time
 constexpr uint8_t kPoison = 0xA7;
 
 twin::EngineConfig engine_config(const RankConfig& config, const WindowArena& arena) {
