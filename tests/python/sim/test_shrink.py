@@ -37,7 +37,7 @@ def test_the_smallest_world_fails_by_itself(switch: str, checker: str) -> None:
     before = size(_simulator.scenario(seed, **options.arguments())["settings"])
     after = size(_simulator.scenario(seed, **shrunk.options.arguments())["settings"])
     assert all(small <= large for small, large in zip(after, before, strict=True)) and after != before
-    assert after[:2] == [1, 2]
+    assert after[0] <= 2 and after[1] == 2
 
     words = shlex.split(shrunk.replay)
     assert words[0] == "ascend-deepep"
