@@ -37,6 +37,12 @@ class CoreMemory {
     // The word's line leaves the cache, or all lines (null).
     void clean(twin::GmUnit unit, const GmWord* word);
 
+    // Of a word that the core alone stores, past the cache: what it has stored last. `in_gm`: what GM holds.
+    uint64_t own_word(const uint64_t& in_gm) const {
+        uint64_t value = in_gm;
+        posted_.read(reinterpret_cast<const uint8_t*>(&in_gm), sizeof(in_gm), &value);
+        return value;
+    }
     bool has_posted() const { return !posted_.empty() || !simt_posted_.empty(); }
     void land_one();    // a drawn one of the posted stores
     void end_launch();  // all stores land and lines are written back; they stay, and may be stale in the next launch

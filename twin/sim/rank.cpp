@@ -198,7 +198,7 @@ void SimRank::store_lands(uint32_t core) {
     is_landing_[core] = 0;
     if (shared_.timeline != nullptr) {  // whoever it wakes up was woken by this core
         const uint32_t actor = config_.rank * (config_.num_cores + 1) + 1 + core;
-        shared_.timeline->at(actor, shared_.now, page().cores[core].progress);
+        shared_.timeline->at(actor, shared_.now, cores_[core].own_word(page().cores[core].progress));
     }
     if (cores_[core].has_posted()) cores_[core].land_one();
     has_posted(core);
@@ -259,7 +259,7 @@ void SimRank::clean(twin::GmUnit unit, const void* p) {
 void SimRank::show() {
     if (shared_.timeline == nullptr) return;
     const auto core = static_cast<uint32_t>(twin::current_core_pointer->index);
-    shared_.timeline->at(actors_.current_id(), actors_.turn_ns(), page().cores[core].progress);
+    shared_.timeline->at(actors_.current_id(), actors_.turn_ns(), cores_[core].own_word(page().cores[core].progress));
 }
 
 // A place where another actor may go on. In a search only one to a word that others use as well counts.

@@ -132,5 +132,6 @@ def test_it_shows_roles_waits_queues_writes_and_faults(trace: tuple[str, list[Ev
     if world in {"mte", "urma"}:
         assert {"wqe", "write"} <= categories
         assert any(name.startswith("queue to rank ") for name in threads)
-        assert {"doorbell", "execute", "put", "flag route"} <= starts
+        assert {"doorbell", "execute", "put"} <= starts
+        assert {"flag route", "flag validated"} & starts  # somebody has slept on one of them
         assert any(name.startswith("message of rank ") for name in starts)
