@@ -28,12 +28,17 @@ def seeds_json(result: SeedsResult, kinds: Sequence[str], smallest: Smallest) ->
         "max_ms": round(max(result.times, default=0.0) * 1e3, 1),
         "seconds": round(result.seconds, 1),
         "remote_percent": round(100 * result.remote / max(1, result.seeds), 1),
-        "faults": {kind: result.struck[kind] for kind in kinds},
+        "faults": _worlds(result, kinds),
         "failed_calls": result.failed_calls,
         "refused": len(result.refused),
         "steps": result.steps,
         "findings": [_failure_json(failure, smallest.get(failure.seed)) for failure in result.failures],
     }
+
+
+def _worlds(result: SeedsResult, kinds: Sequence[str]) -> dict[str, int]:
+    """Worlds by fault, those of no world too, and by condition."""
+    return {kind: result.struck[kind] for kind in (*kinds, *sorted(set(result.struck) - set(kinds)))}
 
 
 def _failure_json(failure: Failure, shrunk: Shrunk | None) -> dict[str, object]:
@@ -56,11 +61,11 @@ def _failure_json(failure: Failure, shrunk: Shrunk | None) -> dict[str, object]:
 
 def print_seeds(result: SeedsResult, kinds: Sequence[str], smallest: Smallest, console: Console) -> None:
     """The table of faults, a few numbers, the failures, and the last line."""
-    table = Table(title="faults that struck", title_justify="left", box=box.SIMPLE)
-    table.add_column("fault", no_wrap=True)
+    table = Table(title="what struck, or stood at an edge", title_justify="left", box=box.SIMPLE)
+    table.add_column("fault or condition", no_wrap=True)
     table.add_column("worlds", justify="right", no_wrap=True)
-    for kind in kinds:
-        table.add_row(kind, str(result.struck[kind]))
+    for kind, worlds in _worlds(result, kinds).items():
+        table.add_row(kind, str(worlds))
     console.print(table)
     remote = 100 * result.remote / max(1, result.seeds)
     lines = [

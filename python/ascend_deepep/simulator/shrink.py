@@ -16,7 +16,8 @@ from ascend_deepep.simulator.options import WorldOptions
 from ascend_deepep.simulator.workers import Job, Workers
 
 SECONDS = 20.0
-_SCHEDULES = 6  # schedules that a smaller world is tried with, besides the one that failed before
+# Schedules that a smaller world is tried with, besides the one that failed before: more when fewer show nothing.
+_SCHEDULES = (6, 24, 96)
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class _Shrinker:
         self._seed = seed
         self._checker = checker
         self._deadline = time.monotonic() + seconds
+        self.schedules = _SCHEDULES[0]
         self.runs = 0
 
     @property
@@ -77,7 +79,7 @@ class _Shrinker:
             self.settings_of(candidate)
         except ValueError:
             return None
-        schedules = [options.schedule_seed, *range(1, _SCHEDULES + 1)]
+        schedules = [options.schedule_seed, *range(1, self.schedules + 1)]
         jobs = [Job(self._seed, replace(candidate, schedule_seed=schedule)) for schedule in schedules]
         for outcome in self._workers.run(jobs, chunk=1):
             self.runs += 1
@@ -104,9 +106,10 @@ def shrink(workers: Workers, seed: int, options: WorldOptions, checker: str, sec
 
     start = time.monotonic()
     shrinker = _Shrinker(workers, seed, checker, seconds)
-    has_shrunk = True
-    while has_shrunk and not shrinker.is_over:
-        options, has_shrunk = shrinker.pass_over(options)
+    for shrinker.schedules in _SCHEDULES:
+        has_shrunk = True
+        while has_shrunk and not shrinker.is_over:
+            options, has_shrunk = shrinker.pass_over(options)
     is_done = not shrinker.is_over
     options = shrinker.shorten(options)
     again = next(workers.run([Job(seed, options)], chunk=1))
