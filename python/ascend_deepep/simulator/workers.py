@@ -190,6 +190,7 @@ class Workers:
         """The job that cost the process, and another process for those behind it."""
         number, job = worker.pending.popleft()
         rest = list(worker.pending)
+        worker.pending.clear()  # it is done with, whoever still looks at it
         worker.end()
         fresh = _Worker(self._kernels)
         self._workers[self._workers.index(worker)] = fresh

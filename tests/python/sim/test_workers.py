@@ -75,6 +75,20 @@ def test_a_process_that_dies_costs_one_seed_and_names_it() -> None:
     assert all(outcome.run is not None for outcome in rest if outcome not in dead)
 
 
+def test_a_seed_that_does_not_end_costs_its_process_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ascend_deepep.simulator.workers._SEED_SECONDS", 4.0)
+    options = WorldOptions(settings=(("ranks", "1"), ("cores", "4"), ("fault", "none")))
+    with Workers(1) as workers:
+        outcomes = workers.run([Job(seed, options) for seed in range(1, 17)])
+        next(outcomes)
+        os.kill(workers.processes()[0], signal.SIGSTOP)
+        rest = list(outcomes)
+    late = [outcome for outcome in rest if outcome.died]
+    assert [outcome.text for outcome in late] == ["it did not end within 4 s"]
+    assert [outcome.job.seed for outcome in rest] == list(range(2, 17))
+    assert all(outcome.run is not None for outcome in rest if outcome not in late)
+
+
 def test_kernels_that_cannot_be_opened_are_said_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(CannotRun, match=r"none\.so"):
         Workers(2, str(tmp_path / "none.so"))
