@@ -56,7 +56,8 @@ void bind_search(py::module_& module, const twin::KernelTable& (*kernels)()) {
         [kernels](const std::string& world, uint32_t tokens, uint32_t bound, uint64_t max_runs, double max_seconds,
                   uint32_t max_failures, const std::vector<std::string>& drop,
                   const std::function<void(uint64_t)>& on_progress) {
-            SearchOptions options{world, tokens, bound, max_runs, max_seconds, max_failures, assumptions_without(drop)};
+            SearchOptions options{world, tokens, bound, max_runs, max_seconds, max_failures, assumptions_without(drop),
+                                  {}};
             options.on_progress = [&](uint64_t runs) {
                 const py::gil_scoped_acquire held;
                 if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -75,19 +76,19 @@ void bind_search(py::module_& module, const twin::KernelTable& (*kernels)()) {
     module.def(
         "replay_search",
         [kernels](const std::string& world, const std::string& delays, uint32_t tokens,
-                  const std::vector<std::string>& drop, const std::string& trace) {
+                  const std::vector<std::string>& drop, const std::string& timeline) {
             SearchOptions options;
             options.world = world;
             options.num_tokens = tokens;
             options.assumptions = assumptions_without(drop);
-            const SeedResult run = replay(options, parse_delays(delays), trace, kernels());
+            const SeedResult run = replay(options, parse_delays(delays), timeline, kernels());
             py::dict dict;
             dict["hash"] = run.hash;
             dict["findings"] = finding_list(run.findings);
             return dict;
         },
         py::arg("world"), py::arg("delays"), py::kw_only(), py::arg("tokens") = 1,
-        py::arg("drop") = std::vector<std::string>{}, py::arg("trace") = "");
+        py::arg("drop") = std::vector<std::string>{}, py::arg("timeline") = "");
 }
 
 }  // namespace ascend_deepep::simulator

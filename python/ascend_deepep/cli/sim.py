@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +20,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ascend_deepep.cli.environment import check_environment
+from ascend_deepep.cli.exhaustive import exhaustive as search
 from ascend_deepep.cli.sim_mutants import sim_mutants
 from ascend_deepep.demo.options import UsageError, check_range
+from ascend_deepep.simulator.exhaustive import SearchSettings
 from ascend_deepep.simulator.mutants import SEEDS
 from ascend_deepep.simulator.options import MAX_SEED, NO_FAULT, WorldOptions
 from ascend_deepep.simulator.shrink import SECONDS, Shrunk, shrink
@@ -35,6 +37,22 @@ _MAX_SEEDS = 10**9
 _MAX_JOBS = 256
 _MAX_FAILURES = 10
 _WITH_MUTANTS = ("with_mutants", "only", "jobs", "as_json")
+
+
+# Options of `sim`.
+_Trace = Annotated[
+    Path | None, typer.Option(metavar="FILE.json", help="With --seed or --delays: its timeline, for Perfetto.")
+]
+_Exhaustive = Annotated[
+    bool, typer.Option("--exhaustive", help="No seeds: all runs of tiny worlds with at most --bound delays.")
+]
+_Delays = Annotated[str | None, typer.Option(metavar="WORLD:LIST", help="With --exhaustive: this one run again.")]
+_Mutants = Annotated[
+    bool, typer.Option("--mutants", help="Kernels with one thing wrong, built from the sources: all must be found.")
+]
+_Filter = Annotated[
+    str, typer.Option("--filter", metavar="TEXT", help="With --mutants: those with it in name, kind or edges.")
+]
 
 
 @dataclass(frozen=True)
@@ -69,17 +87,15 @@ def sim(
     kernels: Annotated[
         Path | None, typer.Option(metavar="MODULE.so", help="Kernels of the Sim policy, instead of the package's.")
     ] = None,
-    trace: Annotated[
-        Path | None, typer.Option(metavar="FILE.json", help="With --seed: its timeline, for Perfetto.")
-    ] = None,
+    trace: _Trace = None,
+    exhaustive: _Exhaustive = False,
+    bound: Annotated[int, typer.Option(help="With --exhaustive: delays in a run.")] = 2,
+    delays: _Delays = None,
+    max_seconds: Annotated[int, typer.Option(help="With --exhaustive: stop after so long; 0: never.")] = 0,
     max_failures: Annotated[int, typer.Option(help="Stop after so many failures.")] = _MAX_FAILURES,
     no_shrink: Annotated[bool, typer.Option("--no-shrink", help="Do not look for the smallest world.")] = False,
-    with_mutants: Annotated[
-        bool, typer.Option("--mutants", help="Kernels with one thing wrong, built from the sources: all must be found.")
-    ] = False,
-    only: Annotated[
-        str, typer.Option("--filter", metavar="TEXT", help="With --mutants: those with it in name, kind or edges.")
-    ] = "",
+    with_mutants: _Mutants = False,
+    only: _Filter = "",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
 ) -> int:
     """Run the kernels of all ranks under one seeded scheduler, in virtual time, with faults, and check every rule."""
@@ -97,14 +113,26 @@ def sim(
         schedule_seed=_seed("--schedule-seed", schedule_seed),
         kernels=_kernels(kernels),
     )
-    if trace is not None and seed is None:
-        raise UsageError("--trace goes with --seed: it is the timeline of one world")
+    if trace is not None and seed is None and delays is None:
+        raise UsageError("--trace goes with --seed or --delays: it is the timeline of one world")
+    if exhaustive or delays is not None:
+        _exclude_seeds(exhaustive, options, (seeds, seed, None if first == 1 else first))
+        settings_of_search = SearchSettings(bound, max_seconds, max_failures, options.drop, options.kernels)
+        return search(settings_of_search, _jobs(jobs), delays, trace, as_json)
     how = _How(_seeds(seeds, first, seed), _jobs(jobs), max_failures, not no_shrink, as_json)
     check_range("--max-failures", max_failures, 1, _MAX_SEEDS)
     try:
         return _many(how, options) if seed is None else _one(seed, options, trace, as_json)
     except CannotRun as error:
         raise UsageError(str(error), "CannotRun") from None
+
+
+def _exclude_seeds(exhaustive: bool, options: WorldOptions, given: tuple[int | None, ...]) -> None:
+    """A search draws nothing."""
+    if not exhaustive:
+        raise UsageError("--delays goes with --exhaustive")
+    if any(value is not None for value in given) or replace(options, drop=(), kernels=None) != WorldOptions():
+        raise UsageError("--exhaustive draws nothing: it excludes options of seeds, faults, settings and schedules")
 
 
 def _many(how: _How, options: WorldOptions) -> int:
