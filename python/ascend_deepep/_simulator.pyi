@@ -16,6 +16,7 @@ class RunDict(TypedDict):
     fault: str
     struck: list[str]  # what happened of the world's fault and conditions, by name
     has_remote_row: bool
+    survivors: int  # ranks of the communicator made after a failure; 0: none was made
 
 class ScenarioDict(TypedDict):
     description: str

@@ -67,6 +67,7 @@ py::dict result_dict(uint64_t seed, const SeedResult& run) {
         findings.append(py::make_tuple(finding.checker, finding.what));
     std::vector<std::string> struck;
     if (run.has_struck) struck.emplace_back(sim::sim_fault_name(run.fault));
+    struck.insert(struck.end(), run.conditions.begin(), run.conditions.end());
     py::dict result;
     result["seed"] = seed;
     result["findings"] = findings;
@@ -79,6 +80,7 @@ py::dict result_dict(uint64_t seed, const SeedResult& run) {
     result["fault"] = std::string(sim::sim_fault_name(run.fault));
     result["struck"] = struck;
     result["has_remote_row"] = run.has_remote_row;
+    result["survivors"] = run.num_survivors;
     return result;
 }
 

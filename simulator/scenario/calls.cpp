@@ -14,16 +14,16 @@ uint64_t trailer_word(uint64_t capacity_rows) {
 
 op_host::Machine Calls::machine() const {
     return {rank_.window_table(), rank_.engine().queue_table(), rank_.workspace(),
-            rank_.rank(),         scenario_.world.num_cores,    scenario_.world.timeout_ns};
+            rank_.rank(),         channel_.num_cores,           channel_.timeout_ns};
 }
 
 DispatchResult Calls::dispatch(const Batch& batch) {
     op_host::DispatchCall call;
     call.x = tensor(batch.dtype, {batch.num_tokens, batch.hidden});
     call.expert_ids = tensor(Dtype::kInt32, {batch.num_tokens, batch.num_topk});
-    call.attributes = attributes(scenario_.world.limits, rank_.rank(), batch);
+    call.attributes = attributes(channel_.config.limits, rank_.rank(), batch);
     op_host::DispatchShapes shapes;
-    const op_host::Status status = op_host::check_dispatch(scenario_.world.limits, rank_.rank(), call, &shapes);
+    const op_host::Status status = op_host::check_dispatch(channel_.config.limits, rank_.rank(), call, &shapes);
     if (!status.ok()) throw std::runtime_error(status.message);
     DispatchResult result;
     result.capacity_rows = static_cast<uint32_t>(shapes.capacity_rows);
@@ -39,7 +39,7 @@ DispatchResult Calls::dispatch(const Batch& batch) {
                                                address(result.ep_recv_counts.data()),
                                                address(result.expert_token_nums.data())};
     DispatchTiling tiling;
-    op_host::make_dispatch_tiling(scenario_.world.limits, machine(), call, addresses, &tiling);
+    op_host::make_dispatch_tiling(channel_.config.limits, machine(), call, addresses, &tiling);
     rank_.launch("dispatch_v2", kernels_.dispatch_v2, &tiling,
                  {range(batch.x),
                   range(batch.expert_ids),
@@ -64,8 +64,8 @@ CombineResult Calls::combine(const Batch& batch, const DispatchResult& dispatche
     call.ep_send_counts = tensor(Dtype::kInt32, {static_cast<int64_t>(dispatched.ep_recv_counts.size())});
     call.expert_scales =
         batch.scales.empty() ? tensor(Dtype::kFp32, {0}) : tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
-    call.attributes = attributes(scenario_.world.limits, rank_.rank(), batch);
-    const op_host::Status status = op_host::check_combine(scenario_.world.limits, rank_.rank(), call);
+    call.attributes = attributes(channel_.config.limits, rank_.rank(), batch);
+    const op_host::Status status = op_host::check_combine(channel_.config.limits, rank_.rank(), call);
     if (!status.ok()) throw std::runtime_error(status.message);
     CombineResult result;
     result.x.assign(size_t{batch.num_tokens} * batch.hidden, kPoisonRow);
@@ -76,7 +76,7 @@ CombineResult Calls::combine(const Batch& batch, const DispatchResult& dispatche
                                               address(batch.scales.data()),
                                               address(result.x.data())};
     CombineTiling tiling;
-    op_host::make_combine_tiling(scenario_.world.limits, machine(), scenario_.engine, call, addresses, &tiling);
+    op_host::make_combine_tiling(channel_.config.limits, machine(), channel_.shape.engine, call, addresses, &tiling);
     rank_.launch("combine_v2", kernels_.combine_v2, &tiling,
                  {range(expert_out),
                   range(batch.expert_ids),
@@ -93,11 +93,11 @@ CombineResult Calls::combine(const Batch& batch, const DispatchResult& dispatche
 OperationOutcome Calls::refuse(OperationKind kind, const Refusal& refusal) {
     if (kind == OperationKind::kDispatch) {
         DispatchTiling tiling;
-        op_host::make_refusal_tiling(scenario_.world.limits, machine(), refusal, &tiling);
+        op_host::make_refusal_tiling(channel_.config.limits, machine(), refusal, &tiling);
         rank_.launch("dispatch_v2", kernels_.dispatch_v2, &tiling, {{&tiling, sizeof(tiling)}});
     } else {
         CombineTiling tiling;
-        op_host::make_refusal_tiling(scenario_.world.limits, machine(), scenario_.engine, refusal, &tiling);
+        op_host::make_refusal_tiling(channel_.config.limits, machine(), channel_.shape.engine, refusal, &tiling);
         rank_.launch("combine_v2", kernels_.combine_v2, &tiling, {{&tiling, sizeof(tiling)}});
     }
     return rank_.page().outcome;

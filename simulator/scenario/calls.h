@@ -10,8 +10,8 @@ namespace ascend_deepep::simulator {
 
 class Calls {
   public:
-    Calls(const Scenario& scenario, sim::SimRank& rank, const twin::KernelTable& kernels)
-        : scenario_(scenario), rank_(rank), kernels_(kernels) {}
+    Calls(const Channel& channel, sim::SimRank& rank, const twin::KernelTable& kernels)
+        : channel_(channel), rank_(rank), kernels_(kernels) {}
 
     DispatchResult dispatch(const Batch& batch);
     CombineResult combine(const Batch& batch, const DispatchResult& dispatched,
@@ -21,7 +21,7 @@ class Calls {
   private:
     op_host::Machine machine() const;
 
-    const Scenario& scenario_;
+    const Channel& channel_;
     sim::SimRank& rank_;
     const twin::KernelTable& kernels_;
 };

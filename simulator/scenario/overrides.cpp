@@ -81,6 +81,24 @@ void set_operations(Scenario* s, const std::string& /*name*/, const std::string&
     s->operations = operations_from(text);
 }
 
+void set_second(Scenario* s, const std::string& name, const std::string& text) {
+    if (text == "0") s->second.reset();
+    if (text == std::string(s->second ? "1" : "0")) return;
+    throw std::invalid_argument(name + " '" + text + "': 0, or 1 where the seed draws a second communicator");
+}
+
+std::string get_second_operations(const Scenario& s) {
+    return s.second ? operations_text(s.second->operations) : "none";
+}
+
+void set_second_operations(Scenario* s, const std::string& name, const std::string& text) {
+    if (s->second && text != "none") {
+        s->second->operations = operations_from(text);
+    } else if (s->second || text != "none") {
+        throw std::invalid_argument(name + " '" + text + "': none without a second communicator, and only then");
+    }
+}
+
 using S = Scenario*;
 constexpr Setting kSettings[] = {
     number<[](S s) { return &s->world.limits.num_ranks; }>("ranks"),
@@ -92,8 +110,14 @@ constexpr Setting kSettings[] = {
     number<[](S s) { return &s->num_topk; }>("topk"),
     number<[](S s) { return &s->world.limits.num_experts; }>("experts"),
     number<[](S s) { return &s->world.queue_depth; }>("depth"),
+    number<[](S s) { return &s->world.cq_depth; }>("cq_depth"),
+    number<[](S s) { return &s->world.first_index; }>("first_index"),
     {"engine", get_engine, set_engine},
     {"operations", get_operations, set_operations},
+    {"second", [](const Scenario& s) { return std::string(s.second ? "1" : "0"); }, set_second},
+    {"second_operations", get_second_operations, set_second_operations},
+    yes_or_no<[](S s) { return &s->has_survivors; }>("survivors"),
+    yes_or_no<[](S s) { return &s->uses_memory_again; }>("old_memory"),
     yes_or_no<[](S s) { return &s->is_uneven; }>("uneven"),
     yes_or_no<[](S s) { return &s->is_one_hot; }>("one_hot"),
     yes_or_no<[](S s) { return &s->has_scales; }>("scales"),
@@ -105,6 +129,7 @@ constexpr Setting kSettings[] = {
     number<[](S s) { return &s->world.fault.peer; }>("fault_peer"),
     number<[](S s) { return &s->world.fault.core; }>("fault_core"),
     number<[](S s) { return &s->world.fault.at; }>("fault_at"),
+    number<[](S s) { return &s->world.fault.at_permille; }>("fault_permille"),
     number<[](S s) { return &s->world.fault.ns; }>("fault_ns"),
     yes_or_no<[](S s) { return &s->world.fault.is_silent; }>("fault_silent"),
     number<[](S s) { return &s->world.schedule->run_bits; }>("run_bits"),

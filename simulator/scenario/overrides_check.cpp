@@ -44,6 +44,10 @@ void check_shape(const Scenario& s) {
         throw std::invalid_argument("depth " + std::to_string(s.world.queue_depth) + " is no power of two from " +
                                     std::to_string(kMinQueueDepth) + " to " + std::to_string(kMaxQueueDepth));
     }
+    if (!is_queue_depth(s.world.cq_depth)) {
+        throw std::invalid_argument("cq_depth " + std::to_string(s.world.cq_depth) + " is no power of two from " +
+                                    std::to_string(kMinQueueDepth) + " to " + std::to_string(kMaxQueueDepth));
+    }
     check_within("tag_base's upper half", s.world.tag_base >> 32, 1, 0xFFFF);
     check_within("timeout_ns", s.world.timeout_ns, kMinTimeoutNs, kMaxTimeoutNs);
 }
@@ -81,6 +85,7 @@ void check_fault(const Scenario& s) {
     if (num_ranks > 1 && fault.peer == fault.rank) {
         throw std::invalid_argument("fault_peer " + std::to_string(fault.peer) + " is fault_rank: it must be another");
     }
+    check_within("fault_permille", fault.at_permille, 0, 1000);
     check_within("fault_core", fault.core, 0, s.world.num_cores - 1, "the cores of a rank");
     check_delay(fault, s.world.timeout_ns);
 }

@@ -32,6 +32,7 @@ class Fit {
         sim::FaultPlan& fault = s_.world.fault;
         const bool needs_peer = fault.kind != sim::SimFault::kRankDies && fault.kind != sim::SimFault::kCoreStalls;
         if (is_free("fault") && num_ranks == 1 && needs_peer) fault.kind = sim::SimFault::kNone;
+        if (!is_free("fault_at") && is_free("fault_permille")) fault.at_permille = 0;
         if (is_free("fault_rank")) fault.rank %= num_ranks;
         if (is_free("fault_peer")) fault.peer %= num_ranks;
         if (is_free("fault_peer") && fault.peer == fault.rank) fault.peer = (fault.rank + 1) % num_ranks;

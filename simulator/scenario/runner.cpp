@@ -3,194 +3,196 @@
 #include "simulator/scenario/runner.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
+#include <utility>
 
-#include "simulator/scenario/calls.h"
-#include "simulator/scenario/oracle.h"
-#include "simulator/scenario/outcome.h"
+#include "simulator/scenario/checks/error_record.h"
+#include "simulator/scenario/checks/outcome.h"
+#include "simulator/scenario/checks/results.h"
+#include "simulator/scenario/checks/survivors.h"
+#include "simulator/scenario/checks/told.h"
+#include "simulator/scenario/survivors.h"
 #include "simulator/timeline/trace_file.h"
 
 namespace ascend_deepep::simulator {
 namespace {
 
-// Batches by round and rank, made once for all ranks.
-class Inputs {
-  public:
-    explicit Inputs(const Scenario& scenario) : scenario_(scenario) {}
-    const std::vector<Batch>& round(uint32_t number) {
-        while (rounds_.size() <= number) {
-            auto batches = std::make_unique<std::vector<Batch>>();
-            for (uint32_t rank = 0; rank < scenario_.world.limits.num_ranks; ++rank)
-                batches->push_back(make_batch(scenario_, rank, static_cast<uint32_t>(rounds_.size())));
-            rounds_.push_back(std::move(batches));
-        }
-        return *rounds_[number];
-    }
-
-  private:
-    const Scenario& scenario_;
-    std::vector<std::unique_ptr<std::vector<Batch>>> rounds_;
+// What the hosts of a world share.
+struct Play {
+    const Scenario& scenario;
+    const std::vector<Operation> operations;
+    sim::World& world;
+    const twin::KernelTable& kernels;
+    Meeting meeting;
+    std::vector<std::unique_ptr<Inputs>> inputs;  // by communicator
+    bool keeps_outputs;
+    SeedResult* result;
 };
 
-// What the experts of a rank make of the rows it received.
-std::vector<uint16_t> expert_output(const Scenario& scenario, uint32_t rank, const DispatchResult& got) {
-    const CommunicatorLimits& limits = scenario.world.limits;
-    std::vector<uint16_t> result(got.expand_x.size(), 0xFFFF);
-    uint32_t row = 0;
-    for (uint32_t block = 0; block < got.ep_recv_counts.size(); ++block) {
-        const int expert = static_cast<int>(rank * local_experts(limits) + block / limits.num_ranks);
-        for (; row < static_cast<uint32_t>(got.ep_recv_counts[block]); ++row) {
-            for (size_t at = size_t{row} * scenario.hidden; at < size_t{row + 1} * scenario.hidden; ++at)
-                result[at] = expert_step(got.expand_x[at], expert);
-        }
+// A process's rank of one communicator.
+class Seat {
+  public:
+    Seat(sim::World& world, Inputs& inputs, uint32_t process, const twin::KernelTable& kernels)
+        : inputs_(inputs),
+          machine_(rank_of(world, inputs.channel().number, process)),
+          calls_(inputs.channel(), machine_, kernels),
+          player_(inputs, machine_.rank(), calls_) {}
+
+    const Channel& channel() const { return inputs_.channel(); }
+    Inputs& inputs() { return inputs_; }
+    uint32_t rank() const { return machine_.rank(); }
+    uint64_t sequence() { return machine_.page().state.sequence; }
+    Calls& calls() { return calls_; }
+    Played perform(const Operation& operation) { return player_.perform(operation); }
+
+  private:
+    static sim::SimRank& rank_of(sim::World& world, uint32_t number, uint32_t process) {
+        sim::Communicator& communicator = world.communicator(number);
+        return communicator.rank(communicator.rank_of(process));
     }
-    return result;
-}
+
+    Inputs& inputs_;
+    sim::SimRank& machine_;
+    Calls calls_;
+    Player<Calls> player_;
+};
 
 class Host {
   public:
-    Host(const Scenario& scenario, sim::World& world, Inputs& inputs, sim::SimRank& rank,
-         const twin::KernelTable& kernels, SeedResult* result)
-        : scenario_(scenario),
-          world_(world),
-          inputs_(inputs),
-          rank_(rank),
-          calls_(scenario, rank, kernels),
-          random_(scenario.world.seed + rank.rank() * 7919),
-          result_(result) {}
+    Host(Play& play, uint32_t process)
+        : play_(play), world_(play.world), process_(process), random_(play.scenario.world.seed + process * 7919) {}
 
     void run() {
-        for (const Operation& operation : scenario_.operations) {
-            world_.host_sleeps(random_.below(world_.shared().schedule.host_ns));
-            const uint64_t sequence = rank_.page().state.sequence;
-            const uint64_t start_ns = world_.shared().now;
-            const OperationOutcome outcome = perform(operation);
-            world_.note(sim::TraceKind::kOperation, rank_.rank(), static_cast<uint32_t>(outcome.code));
-            report("outcome", outcome_fault(scenario_, world_, rank_.rank(), operation, outcome));
-            if (outcome.sequence != sequence || rank_.page().state.sequence != sequence + 1) {
-                report("outcome", "rank " + std::to_string(rank_.rank()) + ": operation " + std::to_string(sequence) +
-                                      " did not advance the sequence number by one");
-            }
-            if (outcome.code == Code::kOk || is_refusal(outcome.code)) continue;
-            ++result_->failures;
-            report("error record", record_fault(world_, rank_.rank(), sequence, outcome, rank_.page().record));
-            report("aborts", untold_fault(world_, rank_.rank()));
-            report("aborts", unheard_fault(world_, rank_.rank(), start_ns));
-            if (random_.one_in(2)) call_broken(outcome.code);
-            return;
-        }
+        const bool has_failed = !all_calls();
+        if (!play_.scenario.has_survivors) return;
+        Inputs* inputs = play_.meeting.meet(process_, has_failed);
+        if (inputs != nullptr) go_on(*inputs);
     }
 
   private:
     void report(const char* checker, std::string what) { world_.findings().report(checker, std::move(what)); }
+    void pause() { world_.host_sleeps(random_.below(world_.shared().schedule.host_ns)); }
 
-    // A broken communicator says so again.
-    void call_broken(Code code) {
-        const DispatchResult again = calls_.dispatch(inputs_.round(0)[rank_.rank()]);
-        if (again.outcome.code == code) return;
-        report("outcome", "rank " + std::to_string(rank_.rank()) +
-                              ": a broken communicator ended an operation with code " +
-                              std::to_string(static_cast<uint32_t>(again.outcome.code)) + ", not " +
-                              std::to_string(static_cast<uint32_t>(code)));
-    }
-
-    bool is_actor(const Operation& operation) const { return operation.actor == rank_.rank(); }
-
-    OperationOutcome perform(const Operation& operation) {
-        if (operation.act == Act::kHostRefuses && is_actor(operation)) {
-            return calls_.refuse(operation.kind, Refusal{Code::kBadShape, Field::kX, 0, 0, 3, 2, rank_.rank(), 0});
+    // False: one has failed, and this host makes no further calls of the scenario.
+    bool all_calls() {
+        std::vector<std::unique_ptr<Seat>> seats;
+        for (const auto& inputs : play_.inputs)
+            seats.push_back(std::make_unique<Seat>(world_, *inputs, process_, play_.kernels));
+        for (uint32_t i = 0; i < play_.operations.size(); ++i) {
+            if (!call(*seats[play_.operations[i].communicator], i)) return false;
         }
-        const bool dispatches =
-            operation.kind == OperationKind::kDispatch || (operation.act == Act::kOtherCall && is_actor(operation));
-        return dispatches ? dispatch(operation) : combine(operation);
+        return true;
     }
 
-    OperationOutcome dispatch(const Operation& operation) {
-        const std::vector<Batch>& batches = inputs_.round(operation.round);
-        Batch batch = batches[rank_.rank()];
-        if (operation.act == Act::kBadIds && is_actor(operation)) {
-            batch.expert_ids.back() = static_cast<int32_t>(scenario_.world.limits.num_experts);
+    bool call(Seat& seat, uint32_t number) {
+        pause();
+        const Operation& operation = play_.operations[number];
+        const Channel& channel = seat.channel();
+        const uint32_t rank = seat.rank();
+        const uint64_t sequence = seat.sequence();
+        const uint64_t start_ns = world_.shared().now;
+        Played played = seat.perform(operation);
+        const OperationOutcome outcome = played.outcome;
+        world_.note(sim::TraceKind::kOperation, process_, static_cast<uint32_t>(outcome.code));
+        check_results(seat, operation, played);
+        if (play_.keeps_outputs) play_.result->outputs.push_back({number, rank, std::move(played)});
+        report("outcome", outcome_fault(channel, world_, rank, operation, outcome));
+        report("outcome", sequence_fault(channel, world_, rank, sequence, outcome));
+        if (!is_failure(outcome.code)) return true;
+        ++play_.result->failures;
+        const uint64_t elapsed_ns = world_.shared().now - start_ns;
+        report("error record", record_fault(channel, world_, rank, sequence, elapsed_ns, outcome));
+        report("aborts", untold_fault(channel, world_, rank));
+        report("aborts", unheard_fault(channel, world_, rank, start_ns));
+        if (random_.one_in(2)) {
+            const DispatchResult again = seat.calls().dispatch(seat.inputs().round(0)[rank]);
+            report("outcome", broken_fault(rank, outcome.code, again.outcome));
         }
-        DispatchResult got = calls_.dispatch(batch);
-        if (got.outcome.code != Code::kOk) {
-            report("results", leftover_fault(rank_.rank(), got));
-            return got.outcome;
-        }
-        report("results", dispatch_fault(scenario_, rank_.rank(), batches, got));
-        const OperationOutcome outcome = got.outcome;
-        held_[operation.round] = std::move(got);
-        return outcome;
+        return false;
     }
 
-    OperationOutcome combine(const Operation& operation) {
-        const Batch& good = inputs_.round(operation.round)[rank_.rank()];
-        Batch batch = good;
-        const DispatchResult& held = held_[operation.round];
-        DispatchResult dispatched = held;
-        if (is_actor(operation)) spoil(operation, &batch, &dispatched);
-        const CombineResult got = calls_.combine(batch, dispatched, expert_output(scenario_, rank_.rank(), held));
-        if (got.outcome.code == Code::kOk) report("results", combine_fault(rank_.rank(), good, got));
-        return got.outcome;
-    }
-
-    void spoil(const Operation& operation, Batch* batch, DispatchResult* dispatched) const {
-        if (operation.act == Act::kBadIds) {
-            int32_t& id = batch->expert_ids.back();
-            id = id < 0 ? free_expert(*batch) : -1;
-        } else if (operation.act == Act::kForeignTag) {
-            constexpr uint64_t kTagHigh = __builtin_offsetof(AssistTrailer, tag_high) / sizeof(int32_t);
-            dispatched->assist_info[trailer_word(dispatched->capacity_rows) + kTagHigh] ^= 1;
-        } else if (operation.act == Act::kForeignTriple) {
-            dispatched->assist_info[0] = static_cast<int32_t>(scenario_.world.limits.num_ranks);
+    void check_results(Seat& seat, const Operation& operation, const Played& played) {
+        const std::vector<Batch>& batches = seat.inputs().round(operation.round);
+        const bool is_good = played.outcome.code == Code::kOk;
+        if (played.has_dispatched) {
+            report("results", is_good ? dispatch_fault(seat.channel(), seat.rank(), batches, played.dispatched)
+                                      : leftover_fault(seat.rank(), played.dispatched));
+        } else if (played.has_combined && is_good) {
+            report("results", combine_fault(seat.rank(), batches[seat.rank()], played.combined));
         }
     }
 
-    // An expert that the last token has not chosen.
-    int32_t free_expert(const Batch& batch) const {
-        const auto row = batch.expert_ids.end() - batch.num_topk;
-        int32_t expert = 0;
-        while (std::find(row, batch.expert_ids.end(), expert) != batch.expert_ids.end())
-            ++expert;
-        return expert;
+    // With the survivors: one dispatch and its combine.
+    void go_on(Inputs& inputs) {
+        Seat seat(world_, inputs, process_, play_.kernels);
+        for (OperationKind kind : {OperationKind::kDispatch, OperationKind::kCombine}) {
+            pause();
+            const uint64_t sequence = seat.sequence();
+            const Operation operation{kind, Act::kGood, 0, 1, inputs.channel().number};
+            const Played played = seat.perform(operation);
+            world_.note(sim::TraceKind::kOperation, process_, static_cast<uint32_t>(played.outcome.code));
+            check_results(seat, operation, played);
+            report("survivors", survivors_fault(seat.rank(), sequence, played.outcome));
+        }
     }
 
-    const Scenario& scenario_;
+    Play& play_;
     sim::World& world_;
-    Inputs& inputs_;
-    sim::SimRank& rank_;
-    Calls calls_;
+    uint32_t process_;
     sim::Random random_;
-    SeedResult* result_;
-    std::map<uint32_t, DispatchResult> held_;  // by round
 };
 
-// An act needs something to spoil: a token of the actor, a row it received. Without it the host refuses.
-void settle_acts(Scenario* scenario, Inputs& inputs) {
-    for (Operation& operation : scenario->operations) {
-        const std::vector<Batch>& batches = inputs.round(operation.round);
-        if (operation.act == Act::kBadIds && batches[operation.actor].num_tokens == 0)
-            operation.act = Act::kHostRefuses;
-        if (operation.act == Act::kOtherCall && scenario->world.limits.num_ranks == 1)
-            operation.act = Act::kHostRefuses;
-        if (operation.act != Act::kForeignTriple) continue;
-        const ExpectedRows rows = expected_dispatch(batches, static_cast<int>(scenario->world.limits.num_experts),
-                                                    static_cast<int>(operation.actor));
-        if (rows.counts.back() == 0) operation.act = Act::kHostRefuses;
+SeedResult play(Scenario scenario, const std::string& timeline_path, bool keeps_outputs,
+                const twin::KernelTable& kernels) {
+    SeedResult result;
+    sim::Timeline timeline;
+    if (!timeline_path.empty()) scenario.world.timeline = &timeline;
+    sim::World world(scenario.world);
+    Play play{scenario, all_operations(scenario), world, kernels, Meeting(scenario, world), {}, keeps_outputs, &result};
+    play.inputs.push_back(std::make_unique<Inputs>(channel_of(scenario, 0)));
+    if (scenario.second) {
+        std::vector<uint32_t> members(world.num_processes());
+        for (uint32_t process = 0; process < world.num_processes(); ++process)
+            members[process] = process;
+        world.add_communicator(scenario.second->config, std::move(members));
+        play.inputs.push_back(std::make_unique<Inputs>(channel_of(scenario, 1)));
     }
+    for (uint32_t process = 0; process < world.num_processes(); ++process)
+        world.host(process, [&play, process](sim::SimRank&) { Host(play, process).run(); });
+    world.run();
+    if (!timeline_path.empty()) write_trace_file(timeline_path, timeline, world);
+    result.findings = world.findings().all();
+    result.hash = world.shared().trace.value();
+    result.steps = world.shared().steps;
+    result.events = world.shared().trace.events();
+    result.writes = world.num_writes();
+    result.virtual_ns = world.shared().now;
+    result.fault = world.fault().kind;
+    result.has_struck = world.fault().has_struck;
+    result.num_ranks = world.num_processes();
+    result.num_survivors = play.meeting.num_survivors();
+    return result;
 }
 
-// Does a row of some dispatch go from one rank to another?
-bool has_remote_row(const Scenario& scenario, Inputs& inputs) {
-    const auto local = static_cast<int32_t>(local_experts(scenario.world.limits));
-    for (const Operation& operation : scenario.operations) {
-        const std::vector<Batch>& batches = inputs.round(operation.round);
-        for (size_t rank = 0; rank < batches.size(); ++rank) {
-            for (int32_t expert : batches[rank].expert_ids)
-                if (expert >= 0 && expert / local != static_cast<int32_t>(rank)) return true;
-        }
-    }
-    return false;
+// A death at a part of the run: the run without it says how long that is. Up to the death both are the same.
+void place_death(const twin::KernelTable& kernels, Scenario* scenario) {
+    sim::FaultPlan& fault = scenario->world.fault;
+    if (fault.kind != sim::SimFault::kRankDies || fault.at_permille == 0) return;
+    Scenario calm = *scenario;
+    calm.world.fault = sim::FaultPlan{};
+    fault.at = 1 + play(calm, "", false, kernels).steps * fault.at_permille / 1000;
+}
+
+SeedResult prepare_and_play(Scenario scenario, const std::string& timeline_path, bool keeps_outputs,
+                            const twin::KernelTable& kernels) {
+    fit_communicators(&scenario);
+    settle_acts(&scenario);
+    scenario.world.num_items = num_items(scenario);
+    place_death(kernels, &scenario);
+    SeedResult result = play(scenario, timeline_path, keeps_outputs, kernels);
+    result.has_remote_row = has_remote_row(scenario);
+    result.conditions = conditions_of(scenario);
+    return result;
 }
 
 }  // namespace
@@ -201,40 +203,19 @@ Scenario make_scenario(uint64_t seed, const SeedOptions& options) {
     const Scenario drawn = scenario;
     apply_settings(options.settings, &scenario);
     fit_scenario(options.settings, drawn, &scenario);
+    fit_communicators(&scenario);
     scenario.world.assumptions = options.assumptions;
     check_scenario(scenario);
+    settle_acts(&scenario);
     return scenario;
 }
 
 SeedResult run_scenario(Scenario scenario, const std::string& timeline_path, const twin::KernelTable& kernels) {
-    SeedResult result;
-    Inputs inputs(scenario);
-    settle_acts(&scenario, inputs);
-    result.has_remote_row = has_remote_row(scenario, inputs);
-    sim::Timeline timeline;
-    if (!timeline_path.empty()) scenario.world.timeline = &timeline;
-    sim::World world(scenario.world);
-    for (uint32_t rank = 0; rank < scenario.world.limits.num_ranks; ++rank) {
-        world.host(rank, [&](sim::SimRank& machine) {
-            Host host(scenario, world, inputs, machine, kernels, &result);
-            host.run();
-        });
-    }
-    world.run();
-    if (!timeline_path.empty()) write_trace_file(timeline_path, timeline, scenario.world);
-    result.findings = world.findings().all();
-    result.hash = world.shared().trace.value();
-    result.steps = world.shared().steps;
-    result.events = world.shared().trace.events();
-    result.writes = world.num_writes();
-    result.virtual_ns = world.shared().now;
-    result.fault = world.fault().kind;
-    result.has_struck = world.fault().has_struck;
-    return result;
+    return prepare_and_play(std::move(scenario), timeline_path, false, kernels);
 }
 
 SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels) {
-    return run_scenario(make_scenario(seed, options), options.timeline_path, kernels);
+    return prepare_and_play(make_scenario(seed, options), options.timeline_path, options.keeps_outputs, kernels);
 }
 
 }  // namespace ascend_deepep::simulator

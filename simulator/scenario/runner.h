@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "simulator/scenario/overrides.h"
-#include "simulator/scenario/scenario.h"
+#include "simulator/scenario/player.h"
 #include "twin/runtime/kernel_table.h"
 
 namespace ascend_deepep::simulator {
@@ -17,6 +17,14 @@ struct SeedOptions {
     std::optional<uint64_t> schedule_seed;  // of what hardware leaves open; none: the seed itself
     Settings settings;                      // set after drawing
     std::string timeline_path;              // where the timeline goes as a trace for Perfetto; empty: none
+    bool keeps_outputs = false;
+};
+
+// What a rank's call gave: the `operation`-th of the scenario.
+struct Output {
+    uint32_t operation;
+    uint32_t rank;
+    Played played;
 };
 
 struct SeedResult {
@@ -29,7 +37,11 @@ struct SeedResult {
     uint32_t failures = 0;  // operations that ended with an error, on any rank
     sim::SimFault fault = sim::SimFault::kNone;
     bool has_struck = false;
+    uint32_t num_ranks = 0;
     bool has_remote_row = false;  // some token is for an expert of another rank
+    uint32_t num_survivors = 0;   // ranks of the communicator made after a failure; 0: none was made
+    std::vector<std::string> conditions;
+    std::vector<Output> outputs;  // where asked for
 };
 
 // Throws std::invalid_argument, one line, where a setting makes a scenario that cannot be run; so does run_seed.

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
+#include "contract/arch35/cqe.h"
+#include "contract/arch35/wqe.h"
 #include "simulator/scenario/oracle.h"
 
 namespace ascend_deepep::simulator {
@@ -13,6 +16,7 @@ namespace {
 constexpr uint64_t kScenarioSalt = 0x5C3A91E7D2B60F48ULL;  // a world draws from the bare seed
 constexpr uint64_t kTimeoutNs = 200'000'000;               // the slowest worlds need some tens of milliseconds
 constexpr uint32_t kManyExperts = 96;                      // of a rank: then a control message has two blocks
+constexpr uint64_t kSecondTags = uint64_t{0x10000} << 32;  // far from those of the first communicator
 
 uint32_t draw_ranks(sim::Random& random) {
     constexpr uint32_t kRanks[] = {1, 2, 2, 2, 3, 3, 4, 4, 5, 8};
@@ -23,18 +27,33 @@ uint32_t draw_cores(sim::Random& random) {
     return random.one_in(24) ? kMaxCores : random.one_in(3) ? kMinCores : random.between(kMinCores, 16);
 }
 
-void draw_limits(sim::Random& random, Scenario* s) {
-    CommunicatorLimits& limits = s->world.limits;
-    limits.num_ranks = draw_ranks(random);
-    limits.max_tokens = random.one_in(6) ? 24 : random.between(1, 10);
-    limits.hidden = random.between(64 / 16, 512 / 16) * 16;
+// Of a communicator of limits.num_ranks ranks.
+void draw_limits(sim::Random& random, CommunicatorLimits* limits, CallShape* shape) {
+    limits->max_tokens = random.one_in(6) ? 24 : random.between(1, 10);
+    limits->hidden = random.between(64 / 16, 512 / 16) * 16;
     const uint32_t local = random.one_in(8) ? kManyExperts : random.between(1, 6);
-    limits.num_experts = limits.num_ranks * local;
-    limits.num_topk = random.between(1, std::min(8U, limits.num_experts));
+    limits->num_experts = limits->num_ranks * local;
+    limits->num_topk = random.between(1, std::min(8U, limits->num_experts));
     // A call may be smaller than what the communicator was made for.
     const bool is_smaller = random.one_in(4);
-    s->hidden = is_smaller ? random.between(64 / 16, limits.hidden / 16) * 16 : limits.hidden;
-    s->num_topk = is_smaller ? random.between(1, limits.num_topk) : limits.num_topk;
+    shape->hidden = is_smaller ? random.between(64 / 16, limits->hidden / 16) * 16 : limits->hidden;
+    shape->num_topk = is_smaller ? random.between(1, limits->num_topk) : limits->num_topk;
+}
+
+void draw_shape(sim::Random& random, CallShape* shape) {
+    shape->engine = random.one_in(2) ? CombineEngine::kMte : CombineEngine::kUrma;
+    shape->is_uneven = random.one_in(3);
+    shape->has_scales = !random.one_in(4);
+    constexpr uint32_t kHoles[] = {0, 0, 2, 5};
+    shape->hole_one_in = random.pick(kHoles);
+    shape->is_one_hot = random.one_in(6);
+}
+
+// In one of four communicators the low word of the tag wraps within a few operations.
+uint64_t draw_tag_base(sim::Random& random) {
+    const uint64_t high = 1 + random.below(0xFFFF);
+    const uint64_t low = random.one_in(4) ? 0xFFFFFFFFU - random.below(4) : random.below(8);
+    return (high << 32) | low;
 }
 
 Act draw_act(sim::Random& random, OperationKind kind) {
@@ -45,22 +64,77 @@ Act draw_act(sim::Random& random, OperationKind kind) {
     return kind == OperationKind::kDispatch ? random.pick(kOfDispatch) : random.pick(kOfCombine);
 }
 
-void draw_operations(sim::Random& random, Scenario* s) {
-    const uint32_t count = random.between(1, 4) + (random.one_in(4) ? 4 : 0);
+std::vector<Operation> draw_operations(sim::Random& random, uint32_t num_ranks, uint32_t count) {
+    std::vector<Operation> operations;
     uint32_t last_round = 0;  // of the good dispatches so far; 0: none
     for (uint32_t i = 0; i < count; ++i) {
         Operation operation{};
         operation.kind = last_round != 0 && random.one_in(2) ? OperationKind::kCombine : OperationKind::kDispatch;
         operation.act = draw_act(random, operation.kind);
-        operation.actor = static_cast<uint32_t>(random.below(s->world.limits.num_ranks));
+        operation.actor = static_cast<uint32_t>(random.below(num_ranks));
         operation.round = last_round;
         if (operation.kind == OperationKind::kCombine) {
             operation.round = random.one_in(2) ? random.between(1, last_round) : last_round;
         } else if (operation.act == Act::kGood) {
             operation.round = ++last_round;
         }
-        s->operations.push_back(operation);
+        operations.push_back(operation);
     }
+    return operations;
+}
+
+// Large rings cost memory by the square of the ranks. Queues have counted anything, up to right before an index wraps:
+// that of the SQ doorbell (32 bits), that of the CQ doorbell (24), and the owner bit.
+void draw_queues(sim::Random& random, sim::CommunicatorConfig* config) {
+    constexpr uint32_t kDepths[] = {4, 4, 8, 16, 64};
+    constexpr uint32_t kLargerDepths[] = {32, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+    config->queue_depth = random.pick(kDepths);
+    const uint32_t larger = random.pick(kLargerDepths);
+    const bool is_larger = random.one_in(3) && (config->limits.num_ranks <= 3 || larger <= 1024);
+    if (is_larger) config->queue_depth = larger;
+    const uint32_t twice = random.one_in(3) ? random.between(0, 2) : 0;
+    config->cq_depth = std::min(config->queue_depth << twice, kMaxQueueDepth);
+    constexpr uint64_t kEdges[] = {uint64_t{1} << 32, uint64_t{1} << 24, uint64_t{1} << 31};
+    const uint64_t edge = random.one_in(3) ? uint64_t{config->queue_depth} * random.between(1, 9) : random.pick(kEdges);
+    const uint64_t before = random.below(12);
+    config->first_index = random.one_in(2) ? 0 : static_cast<uint32_t>(edge - std::min(before, edge));
+}
+
+void draw_second(sim::Random& random, Scenario* s) {
+    SecondCommunicator second;
+    second.config.limits.num_ranks = s->world.limits.num_ranks;
+    draw_limits(random, &second.config.limits, &second.shape);
+    draw_shape(random, &second.shape);
+    draw_queues(random, &second.config);
+    second.config.tag_base = draw_tag_base(random) + kSecondTags;
+    second.operations = draw_operations(random, s->world.limits.num_ranks, random.between(1, 3));
+    const auto places = static_cast<uint32_t>(s->operations.size());
+    for (size_t i = 0; i < second.operations.size(); ++i)
+        second.before.push_back(random.between(second.before.empty() ? 0 : second.before.back(), places));
+    s->second = std::move(second);
+}
+
+std::string describe_channel(const Channel& channel) {
+    const CommunicatorLimits& l = channel.config.limits;
+    const CallShape& shape = channel.shape;
+    return "max tokens " + std::to_string(l.max_tokens) + " hidden " + std::to_string(shape.hidden) + "/" +
+           std::to_string(l.hidden) + " top-k " + std::to_string(shape.num_topk) + "/" + std::to_string(l.num_topk) +
+           " experts " + std::to_string(l.num_experts) + " depth " + std::to_string(channel.config.queue_depth) + "/" +
+           std::to_string(channel.config.cq_depth) + " from " + std::to_string(channel.config.first_index) +
+           (shape.engine == CombineEngine::kMte ? " mte" : " urma") + (shape.is_uneven ? " uneven" : "") +
+           (shape.is_one_hot ? " one-hot" : "");
+}
+
+std::string describe_operation(const Operation& operation) {
+    std::string text = operation.kind == OperationKind::kDispatch ? " D" : " C";
+    if (operation.communicator != 0) text += "'";
+    if (operation.act == Act::kGood) return text;
+    return text + "(act " + std::to_string(static_cast<uint32_t>(operation.act)) + " of rank " +
+           std::to_string(operation.actor) + ")";
+}
+
+void name_condition(bool holds, const std::string& name, std::vector<std::string>* names) {
+    if (holds) names->push_back(name);
 }
 
 }  // namespace
@@ -68,27 +142,24 @@ void draw_operations(sim::Random& random, Scenario* s) {
 Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced) {
     sim::Random random(seed ^ kScenarioSalt);
     Scenario s;
-    draw_limits(random, &s);
+    const bool is_kill_lane = forced == sim::SimFault::kRankDies;
+    s.world.limits.num_ranks = std::max(draw_ranks(random), is_kill_lane ? 2U : 1U);
+    draw_limits(random, &s.world.limits, &s);
     s.world.num_cores = draw_cores(random);
-    constexpr uint32_t kDepths[] = {4, 4, 8, 16, 64};
-    s.world.queue_depth = random.pick(kDepths);
-    s.engine = random.one_in(2) ? CombineEngine::kMte : CombineEngine::kUrma;
-    s.is_uneven = random.one_in(3);
-    s.has_scales = !random.one_in(4);
-    constexpr uint32_t kHoles[] = {0, 0, 2, 5};
-    s.hole_one_in = random.pick(kHoles);
-    s.is_one_hot = random.one_in(6);
-    const uint64_t high = 1 + random.below(0xFFFF);
-    const uint64_t low = random.one_in(4) ? 0xFFFFFFFFU - random.below(4) : random.below(8);
-    s.world.tag_base = (high << 32) | low;
+    draw_shape(random, &s);
+    draw_queues(random, &s.world);
+    s.world.tag_base = draw_tag_base(random);
     s.world.timeout_ns = kTimeoutNs;
     s.seed = seed;
     draw_schedule(seed, &s);
-    draw_operations(random, &s);
+    s.operations = draw_operations(random, s.world.limits.num_ranks, random.between(1, 4) + (random.one_in(4) ? 4 : 0));
+    if (random.one_in(3)) draw_second(random, &s);
     const sim::FaultPlan fault =
         sim::draw_fault(random, s.world.limits.num_ranks, s.world.num_cores, kTimeoutNs, forced);
     const bool has_fault = random.one_in(2) || forced != sim::SimFault::kNone;
     if (with_faults && has_fault) s.world.fault = fault;
+    s.has_survivors = random.one_in(2) || is_kill_lane;
+    s.uses_memory_again = random.one_in(2);
     return s;
 }
 
@@ -98,46 +169,107 @@ void draw_schedule(uint64_t seed, Scenario* scenario) {
     scenario->world.schedule = sim::draw_schedule(random);
 }
 
-std::string describe(const Scenario& s) {
-    const CommunicatorLimits& l = s.world.limits;
-    std::string text = "ranks " + std::to_string(l.num_ranks) + " cores " + std::to_string(s.world.num_cores) +
-                       " max tokens " + std::to_string(l.max_tokens) + " hidden " + std::to_string(s.hidden) + "/" +
-                       std::to_string(l.hidden) + " top-k " + std::to_string(s.num_topk) + "/" +
-                       std::to_string(l.num_topk) + " experts " + std::to_string(l.num_experts) + " depth " +
-                       std::to_string(s.world.queue_depth) + (s.engine == CombineEngine::kMte ? " mte" : " urma") +
-                       (s.is_uneven ? " uneven" : "") + (s.is_one_hot ? " one-hot" : "");
-    for (const Operation& operation : s.operations) {
-        text += operation.kind == OperationKind::kDispatch ? " D" : " C";
-        if (operation.act == Act::kGood) continue;
-        text += "(act " + std::to_string(static_cast<uint32_t>(operation.act)) + " of rank " +
-                std::to_string(operation.actor) + ")";
+std::vector<Operation> all_operations(const Scenario& s) {
+    if (!s.second) return s.operations;
+    std::vector<Operation> all;
+    size_t next = 0;
+    for (size_t i = 0; i <= s.operations.size(); ++i) {
+        for (; next < s.second->operations.size(); ++next) {
+            const bool is_placed = next < s.second->before.size();
+            if (i < s.operations.size() && (!is_placed || s.second->before[next] > i)) break;
+            all.push_back(s.second->operations[next]);
+            all.back().communicator = 1;
+        }
+        if (i < s.operations.size()) all.push_back(s.operations[i]);
     }
+    return all;
+}
+
+void fit_communicators(Scenario* s) {
+    s->world.cq_depth = std::max(s->world.cq_depth, s->world.queue_depth);
+    if (!s->second) return;
+    CommunicatorLimits& limits = s->second->config.limits;
+    limits.num_experts = limits.num_experts / limits.num_ranks * s->world.limits.num_ranks;
+    limits.num_ranks = s->world.limits.num_ranks;
+    limits.num_topk = std::min(limits.num_topk, limits.num_experts);
+    s->second->shape.num_topk = std::min(s->second->shape.num_topk, limits.num_topk);
+    for (Operation& operation : s->second->operations)
+        operation.actor %= limits.num_ranks;
+}
+
+Channel channel_of(const Scenario& s, uint32_t number) {
+    Channel channel;
+    channel.number = number;
+    channel.num_cores = s.world.num_cores;
+    channel.timeout_ns = s.world.timeout_ns;
+    channel.seed = s.seed + (uint64_t{number} << 32);
+    if (number == 0) {
+        channel.config = s.world;
+        channel.shape = s;
+    } else if (s.second) {
+        channel.config = s.second->config;
+        channel.shape = s.second->shape;
+    }
+    return channel;
+}
+
+std::vector<std::string> conditions_of(const Scenario& s) {
+    std::vector<std::string> names;
+    bool has_tag_wrap = false, has_index_wrap = false, has_cq_index_wrap = false;
+    for (uint32_t number = 0; number < (s.second ? 2U : 1U); ++number) {
+        const sim::CommunicatorConfig config = channel_of(s, number).config;
+        const size_t calls = number == 0 ? s.operations.size() : s.second->operations.size();
+        has_tag_wrap |= (config.tag_base & 0xFFFFFFFFU) + calls > 0xFFFFFFFFU;
+        has_index_wrap |= config.first_index > 0xFFFFFF00U;
+        has_cq_index_wrap |= (config.first_index & kCqDoorbellMask) > 0xFFFF00U;
+        for (uint32_t depth : {config.queue_depth, config.cq_depth}) {
+            const std::string name = "ring-" + std::to_string(depth);
+            name_condition(std::find(names.begin(), names.end(), name) == names.end(), name, &names);
+        }
+    }
+    name_condition(has_tag_wrap, "tag-wrap", &names);
+    name_condition(has_index_wrap, "index-wrap", &names);
+    name_condition(has_cq_index_wrap, "cq-index-wrap", &names);
+    name_condition(s.second.has_value(), "two-communicators", &names);
+    name_condition(true, "evictions-" + std::string(sim::evictions_name(s.world.schedule->evictions)), &names);
+    return names;
+}
+
+std::string describe(const Scenario& s) {
+    std::string text = "ranks " + std::to_string(s.world.limits.num_ranks) + " cores " +
+                       std::to_string(s.world.num_cores) + " " + describe_channel(channel_of(s, 0));
+    if (s.second) text += "; second: " + describe_channel(channel_of(s, 1)) + ";";
+    for (const Operation& operation : all_operations(s))
+        text += describe_operation(operation);
+    if (s.has_survivors) text += s.uses_memory_again ? " survivors in old memory" : " survivors";
     const sim::FaultPlan& fault = s.world.fault;
     if (fault.kind == sim::SimFault::kNone) return text;
     return text + " fault " + std::string(sim::sim_fault_name(fault.kind)) + " rank " + std::to_string(fault.rank) +
            " peer " + std::to_string(fault.peer) + " core " + std::to_string(fault.core) + " at " +
-           std::to_string(fault.at) + " ns " + std::to_string(fault.ns) + (fault.is_silent ? " silent" : "");
+           (fault.at_permille == 0 ? std::to_string(fault.at) : std::to_string(fault.at_permille) + "/1000") + " ns " +
+           std::to_string(fault.ns) + (fault.is_silent ? " silent" : "");
 }
 
-Batch make_batch(const Scenario& s, uint32_t rank, uint32_t round) {
-    sim::Random random(s.seed * 0x9E3779B97F4A7C15ULL + rank * 64 + round);
-    const CommunicatorLimits& limits = s.world.limits;
+Batch make_batch(const Channel& channel, uint32_t rank, uint32_t round) {
+    const CommunicatorLimits& limits = channel.config.limits;
+    const CallShape& shape = channel.shape;
+    sim::Random random(channel.seed * 0x9E3779B97F4A7C15ULL + rank * 64 + round);
     Batch batch;
     batch.max_tokens = limits.max_tokens;
-    batch.num_tokens = s.is_uneven ? static_cast<uint32_t>(random.below(limits.max_tokens + 1)) : limits.max_tokens;
-    batch.hidden = s.hidden;
-    batch.num_topk = s.num_topk;
+    batch.num_tokens = shape.is_uneven ? static_cast<uint32_t>(random.below(limits.max_tokens + 1)) : limits.max_tokens;
+    batch.hidden = shape.hidden;
+    batch.num_topk = shape.num_topk;
     std::vector<int32_t> experts(limits.num_experts);
     std::iota(experts.begin(), experts.end(), 0);
     for (uint32_t token = 0; token < batch.num_tokens; ++token) {
-        for (uint32_t column = 0; column < s.num_topk; ++column) {
+        for (uint32_t column = 0; column < shape.num_topk; ++column) {
             const uint32_t other = random.between(column, limits.num_experts - 1);
-            if (!s.is_one_hot) std::swap(experts[column], experts[other]);
-            const bool is_hole = s.hole_one_in != 0 && random.one_in(s.hole_one_in);
+            if (!shape.is_one_hot) std::swap(experts[column], experts[other]);
+            const bool is_hole = shape.hole_one_in != 0 && random.one_in(shape.hole_one_in);
             batch.expert_ids.push_back(is_hole ? -1 : experts[column]);
-            if (s.has_scales) batch.scales.push_back(static_cast<float>(random.below(1000)) / 997.0F);
+            if (shape.has_scales) batch.scales.push_back(static_cast<float>(random.below(1000)) / 997.0F);
         }
-        for (uint32_t h = 0; h < s.hidden; ++h)
+        for (uint32_t h = 0; h < shape.hidden; ++h)
             batch.x.push_back(bf16_bits(static_cast<float>(random.below(4096)) / 64.0F - 32.0F));
     }
     return batch;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a world of the simulator does: a communicator, the calls of its ranks, their inputs, perhaps a fault. All of it
+// What a world of the simulator does: communicators, the calls of their ranks, their inputs, perhaps a fault. All of it
 // is drawn from the seed. Layer: simulator.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,18 +26,46 @@ struct Operation {
     Act act;
     uint32_t actor;
     uint32_t round;  // whose batches: of this dispatch, or of the dispatch that is combined, not always the last
+    uint32_t communicator = 0;
 };
 
-struct Scenario {
-    sim::WorldConfig world;  // its seed, of what hardware leaves open, may be another
-    uint64_t seed = 0;       // of the inputs
+// How a communicator is called.
+struct CallShape {
     CombineEngine engine = CombineEngine::kMte;
     uint32_t hidden = 0, num_topk = 0;
     bool is_uneven = false;
     bool has_scales = true;
     uint32_t hole_one_in = 0;  // every how many-th choice is no expert, 0: none
     bool is_one_hot = false;   // all tokens choose the same experts
+};
+
+// Another communicator of the same processes. Each of its operations comes before the one of the first communicator
+// with that index, or after all of them.
+struct SecondCommunicator {
+    sim::CommunicatorConfig config;
+    CallShape shape;
     std::vector<Operation> operations;
+    std::vector<uint32_t> before;
+};
+
+// The base: how the first communicator is called, which `world` describes.
+struct Scenario : CallShape {
+    sim::WorldConfig world;  // its seed, of what hardware leaves open, may be another
+    uint64_t seed = 0;       // of the inputs
+    std::optional<SecondCommunicator> second;
+    bool has_survivors = false;         // after a failure, the processes that live make a new communicator and call it
+    bool uses_memory_again = false;     // its windows hold what those of the first communicator held
+    std::vector<Operation> operations;  // on the first communicator
+};
+
+// One communicator of a world, as its ranks' calls and the checkers of these see it.
+struct Channel {
+    uint32_t number = 0;  // of the communicator
+    sim::CommunicatorConfig config;
+    CallShape shape;
+    uint32_t num_cores = 0;
+    uint64_t timeout_ns = 0;
+    uint64_t seed = 0;  // of its inputs
 };
 
 // `forced`: a fault of this kind, in every world; kNone: one of a drawn kind in half of them.
@@ -45,7 +74,19 @@ Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced = s
 void draw_schedule(uint64_t seed, Scenario* scenario);
 std::string describe(const Scenario& scenario);
 
+// What every host does: the operations of both communicators in turn.
+std::vector<Operation> all_operations(const Scenario& scenario);
+
+// What follows from the first communicator: the second has as many ranks, a CQ is at least as deep as its SQ.
+void fit_communicators(Scenario* scenario);
+
+// Channel 0 or 1 of the scenario.
+Channel channel_of(const Scenario& scenario, uint32_t number);
+
+// What of the world is at an edge, by name: ring sizes, numbers about to wrap, a second communicator.
+std::vector<std::string> conditions_of(const Scenario& scenario);
+
 // Inputs of a rank in a round.
-Batch make_batch(const Scenario& scenario, uint32_t rank, uint32_t round);
+Batch make_batch(const Channel& channel, uint32_t rank, uint32_t round);
 
 }  // namespace ascend_deepep::simulator

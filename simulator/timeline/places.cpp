@@ -69,10 +69,10 @@ std::string window_place(const WindowLayout& layout, WindowRegion region, uint64
 
 }  // namespace
 
-std::string place_name(const sim::WorldConfig& config, uint64_t offset) {
+std::string place_name(const sim::CommunicatorConfig& config, uint64_t offset) {
     if (offset >= sim::kMemoryLine) {
-        const uint64_t rings =
-            twin::UrmaEngine::memory_bytes(config.limits.num_ranks, config.queue_depth, config.queue_depth);
+        const uint64_t rings = twin::UrmaEngine::memory_bytes(
+            config.limits.num_ranks, config.queue_depth, config.cq_depth == 0 ? config.queue_depth : config.cq_depth);
         const uint64_t at = offset - sim::kMemoryLine;
         return numbered(at < rings ? "queues and tables, byte" : "workspace, byte", at);
     }
@@ -83,6 +83,12 @@ std::string place_name(const sim::WorldConfig& config, uint64_t offset) {
         return window_place(layout, static_cast<WindowRegion>(i), offset - region.offset);
     }
     return "between regions";
+}
+
+std::string line_name(const sim::World& world, uint64_t line) {
+    const uint32_t number = sim::communicator_of_line(line);
+    const std::string place = place_name(world.communicator(number).config(), line - sim::first_line(number));
+    return number == 0 ? place : numbered("communicator", number) + ": " + place;
 }
 
 }  // namespace ascend_deepep::simulator

@@ -44,9 +44,13 @@ class Lanes {
     std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> free_at_;  // by rank and first thread
 };
 
+std::string of_communicator(uint32_t number) {
+    return number == 0 ? "" : " of communicator " + std::to_string(number);
+}
+
 class TraceFile {
   public:
-    TraceFile(const Timeline& timeline, const sim::WorldConfig& config) : timeline_(timeline), config_(config) {}
+    TraceFile(const Timeline& timeline, const sim::World& world) : timeline_(timeline), world_(world) {}
 
     std::string text() {
         add_hosts();
@@ -55,13 +59,24 @@ class TraceFile {
         add_writes();
         add_wake_ups();
         for (const Timeline::Fault& fault : timeline_.faults()) {
-            out_.instant({fault.rank, kHostThread}, std::string(sim::sim_fault_name(config_.fault.kind)), fault.at);
+            out_.instant({fault.rank, kHostThread}, std::string(sim::sim_fault_name(world_.fault().kind)), fault.at);
         }
         return out_.end();
     }
 
   private:
     static TraceThread core_thread(uint32_t rank, uint32_t core) { return {rank, kFirstCore + core}; }
+
+    // Threads of a communicator stand together, behind those of the one before.
+    uint32_t number_of(uint32_t communicator, uint32_t peer) const {
+        return communicator * timeline_.num_ranks() + peer;
+    }
+    uint32_t queue_thread(const Timeline::Wqe& wqe) const {
+        return kQueueThreads + kMostLanes * number_of(wqe.communicator, wqe.peer);
+    }
+    uint32_t link_thread(const Timeline::Write& write) const {
+        return kLinkThreads + kMostLanes * number_of(write.communicator, write.to);
+    }
 
     void add_hosts() {
         for (uint32_t rank = 0; rank < timeline_.num_ranks(); ++rank) {
@@ -92,7 +107,7 @@ class TraceFile {
         for (const Timeline::Wait& wait : timeline_.waits()) {
             std::string watched;
             for (uint64_t line : wait.lines)
-                watched += (watched.empty() ? "" : "; ") + place_name(config_, line);
+                watched += (watched.empty() ? "" : "; ") + line_name(world_, line);
             out_.span(core_thread(wait.rank, wait.core), "wait", "waits", wait.from, wait.to,
                       {{"stage", stage_text(wait.stage)}, {"for", watched}});
         }
@@ -100,9 +115,8 @@ class TraceFile {
 
     void add_wqes() {
         for (const Timeline::Wqe& wqe : timeline_.wqes()) {
-            const std::string queue = "queue to rank " + std::to_string(wqe.peer);
-            const TraceThread thread{
-                wqe.rank, lanes_.take(wqe.rank, kQueueThreads + kMostLanes * wqe.peer, wqe.fetched, wqe.completed)};
+            const std::string queue = "queue to rank " + std::to_string(wqe.peer) + of_communicator(wqe.communicator);
+            const TraceThread thread{wqe.rank, lanes_.take(wqe.rank, queue_thread(wqe), wqe.fetched, wqe.completed)};
             out_.name_thread(thread, queue);
             wqe_threads_.push_back(thread);
             out_.span(thread, "wqe", "WQE " + std::to_string(wqe.index), wqe.fetched, wqe.completed,
@@ -115,12 +129,12 @@ class TraceFile {
 
     void add_writes() {
         for (const Timeline::Write& write : timeline_.writes()) {
-            const TraceThread thread{
-                write.from, lanes_.take(write.from, kLinkThreads + kMostLanes * write.to, write.left, write.landed)};
-            out_.name_thread(thread, "writes to rank " + std::to_string(write.to));
+            const TraceThread thread{write.from, lanes_.take(write.from, link_thread(write), write.left, write.landed)};
+            out_.name_thread(thread,
+                             "writes to rank " + std::to_string(write.to) + of_communicator(write.communicator));
             write_threads_.push_back(thread);
-            out_.span(thread, "write", place_name(config_, write.offset), write.left, write.landed,
-                      {{"bytes", std::to_string(write.bytes)}});
+            out_.span(thread, "write", line_name(world_, sim::first_line(write.communicator) + write.offset),
+                      write.left, write.landed, {{"bytes", std::to_string(write.bytes)}});
             if (write.wqe != Timeline::kNone) {
                 out_.flow("execute", {wqe_threads_[write.wqe], write.left}, {thread, write.left});
             } else if (write.core != Timeline::kNone) {
@@ -141,12 +155,12 @@ class TraceFile {
             }
             const TracePoint to{core_thread(wake_up.woken_rank, wake_up.woken_core),
                                 std::max(wake_up.woken_at, from.at)};
-            out_.flow(place_name(config_, wake_up.line), from, to);
+            out_.flow(line_name(world_, wake_up.line), from, to);
         }
     }
 
     const Timeline& timeline_;
-    const sim::WorldConfig& config_;
+    const sim::World& world_;
     TraceText out_;
     Lanes lanes_;
     std::vector<TraceThread> wqe_threads_;    // as timeline_.wqes()
@@ -155,13 +169,13 @@ class TraceFile {
 
 }  // namespace
 
-std::string trace_json(const sim::Timeline& timeline, const sim::WorldConfig& config) {
-    return TraceFile(timeline, config).text();
+std::string trace_json(const sim::Timeline& timeline, const sim::World& world) {
+    return TraceFile(timeline, world).text();
 }
 
-void write_trace_file(const std::string& path, const sim::Timeline& timeline, const sim::WorldConfig& config) {
+void write_trace_file(const std::string& path, const sim::Timeline& timeline, const sim::World& world) {
     std::ofstream file(path, std::ios::binary);
-    file << trace_json(timeline, config);
+    file << trace_json(timeline, world);
     file.close();
     if (!file) throw std::runtime_error(path + ": cannot write the timeline");
 }

@@ -10,10 +10,10 @@
 
 namespace ascend_deepep::simulator {
 
-// JSON text. `config`: of the world that the timeline is of.
-std::string trace_json(const sim::Timeline& timeline, const sim::WorldConfig& config);
+// JSON text. `world`: that the timeline is of.
+std::string trace_json(const sim::Timeline& timeline, const sim::World& world);
 
 // Throws std::runtime_error when the file cannot be written.
-void write_trace_file(const std::string& path, const sim::Timeline& timeline, const sim::WorldConfig& config);
+void write_trace_file(const std::string& path, const sim::Timeline& timeline, const sim::World& world);
 
 }  // namespace ascend_deepep::simulator

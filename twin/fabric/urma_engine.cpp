@@ -80,6 +80,26 @@ UrmaEngine::UrmaEngine(const EngineConfig& config, Memory& memory, WriteSink& si
         context->target_hint = address.target_hint;
         context->local_token = config_.ranks[config_.rank].token;
         std::memcpy(context->remote_eid, address.eid, sizeof(address.eid));
+        if (config_.first_index != 0) age(peer);
+    }
+}
+
+// Every slot of the rings has the owner bit of the last entry that it held.
+void UrmaEngine::age(uint32_t peer) {
+    const uint32_t first = config_.first_index;
+    queues_[peer] = {first, first, first, first, false};
+    auto* context = reinterpret_cast<QueueContext*>(table_ + peer * kQueueContextStride);
+    context->posted = first;
+    context->consumed = first;
+    for (uint32_t back = 1; back <= config_.sq_depth; ++back) {
+        const uint32_t word = wqe_owner(first - back, config_.sq_depth) << kWqeOwnerBit;
+        const uint64_t slot = (first - back) & (config_.sq_depth - 1);
+        std::memcpy(reinterpret_cast<uint8_t*>(context->sq_base) + slot * kWqeBytes, &word, sizeof(word));
+    }
+    for (uint32_t back = 1; back <= config_.cq_depth; ++back) {
+        const uint32_t word = cqe_owner(first - back, config_.cq_depth) << kCqeOwnerBit;
+        const uint64_t slot = (first - back) & (config_.cq_depth - 1);
+        std::memcpy(reinterpret_cast<uint8_t*>(context->cq_base) + slot * kCqeBytes, &word, sizeof(word));
     }
 }
 

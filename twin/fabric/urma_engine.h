@@ -63,7 +63,8 @@ struct EngineConfig {
     const uint8_t* local_base;  // the own window, where sources must lie
     uint64_t window_bytes;      // of every rank
     std::vector<FabricAddress> ranks;
-    bool is_stepped;  // false: a doorbell runs its WQEs at once. true: run_one_each() does, later
+    uint32_t first_index = 0;  // of all queues, as if that many WQEs had been posted and completed before
+    bool is_stepped;           // false: a doorbell runs its WQEs at once. true: run_one_each() does, later
 };
 
 class UrmaEngine {
@@ -125,6 +126,7 @@ class UrmaEngine {
         bool is_stopped = false;   // after a CQ overrun or an impossible index
     };
 
+    void age(uint32_t peer);
     void ring(uint64_t at, uint32_t value);
     void ring_sq(uint32_t peer, uint32_t producer);
     void ring_cq(uint32_t peer, uint32_t consumer);

@@ -2,7 +2,9 @@
 // Poison and shadow. Layer: twin/sim.
 #include "twin/sim/arena.h"
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "twin/runtime/fiber.h"
 
@@ -11,7 +13,7 @@ namespace {
 
 constexpr uint64_t kGapBytes = 4096;  // between windows: never anybody's
 
-// Pages that worlds of a thread use one after the other: mapping and touching them costs more than filling them.
+// Pages that arenas of a thread use one after the other: mapping and touching them costs more than filling them.
 class Pages {
   public:
     ~Pages() {
@@ -47,10 +49,13 @@ uint64_t Shadow::first_unwritten(uint64_t offset, uint64_t bytes) const {
     return found == nullptr ? bytes_.size() : static_cast<uint64_t>(static_cast<const uint8_t*>(found) - bytes_.data());
 }
 
-WindowArena::WindowArena(uint32_t num_ranks, const WindowLayout& layout, uint64_t stale_tag, Random& random)
+WindowArena::WindowArena(uint32_t num_ranks, const WindowLayout& layout, uint64_t stale_tag, Random& random,
+                         uint32_t pool)
     : layout_(layout), stride_(layout.total_bytes + kGapBytes), shadows_(num_ranks) {
-    static thread_local Pages pages;
-    base_ = pages.at_least(stride_ * num_ranks);
+    static thread_local std::vector<std::unique_ptr<Pages>> pools;
+    while (pools.size() <= pool)
+        pools.push_back(std::make_unique<Pages>());
+    base_ = pools[pool]->at_least(stride_ * num_ranks);
     const uint64_t junk = random.next();
     for (uint32_t rank = 0; rank < num_ranks; ++rank)
         fill(rank, stale_tag, junk);
@@ -74,6 +79,15 @@ void WindowArena::fill(uint32_t rank, uint64_t stale_tag, uint64_t junk) {
         // A flag may be looked at before anything has come: that is what flags are for.
         for (uint64_t at = kBlockDataBytes; at < region.bytes; at += kBlockBytes)
             shadow.mark(region.offset + at, kFlagBytes);
+    }
+}
+
+void WindowArena::use_again(uint32_t rank, const WindowArena& old, uint32_t from) {
+    for (uint32_t i = 0; i < kNumWindowRegions; ++i) {
+        const Region& region = layout_.regions[i];
+        if (is_zeroed(static_cast<WindowRegion>(i)) || region.offset >= old.window_bytes()) continue;
+        const uint64_t bytes = std::min(region.bytes, old.window_bytes() - region.offset);
+        std::memcpy(window(rank) + region.offset, old.window(from) + region.offset, bytes);
     }
 }
 

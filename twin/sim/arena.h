@@ -28,10 +28,14 @@ class Shadow {
 
 class WindowArena {
   public:
-    // `stale_tag`: what flag areas hold before anything was received.
-    WindowArena(uint32_t num_ranks, const WindowLayout& layout, uint64_t stale_tag, Random& random);
+    // `stale_tag`: what flag areas hold before anything was received. `pool`: whose pages; arenas that live at the same
+    // time have different ones.
+    WindowArena(uint32_t num_ranks, const WindowLayout& layout, uint64_t stale_tag, Random& random, uint32_t pool = 0);
     WindowArena(const WindowArena&) = delete;
     WindowArena& operator=(const WindowArena&) = delete;
+
+    // Memory used again: what `rank` has not got zeroed holds what window `from` of `old` held. Nobody has written it.
+    void use_again(uint32_t rank, const WindowArena& old, uint32_t from);
 
     uint8_t* window(uint32_t rank) const { return base_ + rank * stride_; }
     ControlPage& page(uint32_t rank) const { return *reinterpret_cast<ControlPage*>(window(rank)); }

@@ -9,13 +9,13 @@
 namespace ascend_deepep::sim {
 
 enum class EventKind : uint32_t {
-    kPiece,     // a = flight, b = first byte, c = bytes
-    kFetch,     // a = peer: the next WQE of the queue is read
-    kExecute,   // a = WQE record
-    kComplete,  // a = WQE record
+    kPiece,     // rank = communicator; a = flight, b = first byte, c = bytes
+    kFetch,     // rank = seat; a = peer: the next WQE of the queue is read
+    kExecute,   // rank = seat; a = WQE record
+    kComplete,  // rank = seat; a = WQE record
     kWake,      // a = actor, which has slept or stalled
-    kLook,      // the rank looks whether its peers live
-    kStore,     // a = core: one of its posted stores becomes visible
+    kLook,      // the process looks whether its peers live
+    kStore,     // rank = seat; a = core: one of its posted stores becomes visible
 };
 
 struct Event {

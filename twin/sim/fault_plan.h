@@ -45,9 +45,12 @@ struct FaultPlan {
     uint32_t peer = 0;  // another rank, where the kind has one
     uint32_t core = 0;
     uint64_t at = 0;
+    uint32_t at_permille = 0;  // of a rank's death: not 0, and `at` is this part of the steps of the world without it
     uint64_t ns = 0;
     bool is_silent = false;
     bool has_struck = false;
+    bool is_over = false;  // what it broke works again
+    uint64_t counted = 0;  // events of its kind so far
 
     // Operations may fail after it has struck. The others only delay.
     bool is_lethal(uint64_t timeout_ns) const {

@@ -25,7 +25,8 @@ twin::EngineConfig engine_config(const RankConfig& config, const WindowArena& ar
     twin::EngineConfig engine{};
     engine.rank = config.rank;
     engine.sq_depth = config.queue_depth;
-    engine.cq_depth = config.queue_depth;
+    engine.cq_depth = config.cq_depth;
+    engine.first_index = config.first_index;
     engine.local_base = arena.window(config.rank);
     engine.window_bytes = arena.window_bytes();
     engine.is_stepped = true;
@@ -35,7 +36,7 @@ twin::EngineConfig engine_config(const RankConfig& config, const WindowArena& ar
 }
 
 uint64_t memory_bytes(const RankConfig& config) {
-    return twin::UrmaEngine::memory_bytes(config.limits.num_ranks, config.queue_depth, config.queue_depth) +
+    return twin::UrmaEngine::memory_bytes(config.limits.num_ranks, config.queue_depth, config.cq_depth) +
            workspace_layout(config.limits).total_bytes + 2 * kPageBytes + config.limits.num_ranks * sizeof(uint64_t);
 }
 
@@ -52,8 +53,9 @@ SimRank::SimRank(const RankConfig& config, Shared& shared, Actors& actors, Windo
       actors_(actors),
       arena_(arena),
       wire_(wire),
+      line_base_(first_line(wire.number())),
       memory_(memory_bytes(config)),
-      urma_(shared, wire, arena, engine_config(config, arena), memory_) {
+      urma_(shared, wire, arena, engine_config(config, arena), memory_, config.process, config.seat) {
     const uint64_t workspace_bytes = workspace_layout(config.limits).total_bytes;
     window_table_ = reinterpret_cast<uint64_t*>(memory_.take(config.limits.num_ranks * sizeof(uint64_t), kUnitBytes));
     for (uint32_t peer = 0; peer < config.limits.num_ranks; ++peer)
@@ -75,7 +77,8 @@ void SimRank::launch(const char* name, void (*kernel)(uint8_t*), void* tiling, s
     config.kernel_name = name;
     ranges_ = std::move(ranges);
     kernel_ = kernel_number(name);
-    if (shared_.timeline != nullptr) shared_.timeline->call_begins(config_.rank, name, shared_.now);
+    is_launched_ = true;
+    if (shared_.timeline != nullptr) shared_.timeline->call_begins(config_.process, name, shared_.now);
     try {
         twin::launch_under(actors_, config, kernel, static_cast<uint8_t*>(tiling), *this);
     } catch (...) {  // the launch failed, or this host ends: nothing may land in tensors that are gone
@@ -83,10 +86,11 @@ void SimRank::launch(const char* name, void (*kernel)(uint8_t*), void* tiling, s
             core.forget();
         throw;
     }
+    is_launched_ = false;
     for (CoreMemory& core : cores_)
         core.end_launch();
     ranges_.clear();
-    if (shared_.timeline != nullptr) shared_.timeline->call_ends(config_.rank, shared_.now);
+    if (shared_.timeline != nullptr) shared_.timeline->call_ends(config_.process, shared_.now);
 }
 
 uint64_t SimRank::kernel_number(const std::string& name) {
@@ -97,21 +101,23 @@ uint64_t SimRank::kernel_number(const std::string& name) {
 }
 
 void SimRank::complete(uint32_t record) {
-    const uint64_t line = kMemoryLine + urma_.complete(record);
-    if (shared_.choices != nullptr) shared_.choices->touches(SharedWords::kFabric, config_.rank, line, kCqeBytes, true);
-    actors_.changes(config_.rank, line, kCqeBytes);
+    const uint64_t line = line_base_ + kMemoryLine + urma_.complete(record);
+    if (shared_.choices != nullptr) {
+        shared_.choices->touches(SharedWords::kFabric, config_.process, line, kCqeBytes, true);
+    }
+    actors_.changes(config_.process, line, kCqeBytes);
     if (shared_.timeline != nullptr) shared_.timeline->has_arrived();
 }
 
 // As the twin's fabric does: a peer that had finished the operation in progress, or had told why it broke, owes
 // nothing.
 void SimRank::look(uint32_t gone) {
-    if (!actors_.is_launched(config_.rank)) return;
+    if (!is_launched_) return;
     const OperationState& theirs = arena_.page(gone).state;
     if (theirs.sequence > page().state.sequence || theirs.is_broken != 0) return;
     if (page().abort_word.word != 0) return;
     page().abort_word.word = (uint64_t{static_cast<uint32_t>(Code::kPeerLost)} << 32) | (gone + 1);
-    actors_.changes(config_.rank, __builtin_offsetof(ControlPage, abort_word), sizeof(uint64_t));
+    actors_.changes(config_.process, line_base_ + __builtin_offsetof(ControlPage, abort_word), sizeof(uint64_t));
 }
 
 bool SimRank::find(const void* p, size_t bytes, Place* place) {
@@ -119,14 +125,14 @@ bool SimRank::find(const void* p, size_t bytes, Place* place) {
         const uint64_t offset = arena_.offset_of(p);
         if (arena_.rank_of(p) != config_.rank || offset + bytes > arena_.window_bytes()) return false;
         const GmWord word{0, arena_.window(config_.rank), arena_.window_bytes(), offset, static_cast<uint32_t>(bytes)};
-        *place = {&arena_.shadow(config_.rank), "window", word, offset, false};
+        *place = {&arena_.shadow(config_.rank), "window", word, line_base_ + offset, false};
         return true;
     }
     const uint64_t at = reinterpret_cast<uint64_t>(p);
     const uint64_t in_memory = at - reinterpret_cast<uint64_t>(memory_.data());
     if (in_memory < memory_.bytes() && bytes <= memory_.bytes() - in_memory) {
         const GmWord word{1, memory_.data(), memory_.bytes(), in_memory, static_cast<uint32_t>(bytes)};
-        *place = {&memory_shadow_, "workspace", word, kMemoryLine + in_memory, false};
+        *place = {&memory_shadow_, "workspace", word, line_base_ + kMemoryLine + in_memory, false};
         return true;
     }
     for (const twin::GmRange& range : ranges_) {
@@ -136,7 +142,7 @@ bool SimRank::find(const void* p, size_t bytes, Place* place) {
             const auto index = static_cast<uint64_t>(&range - ranges_.data());
             const uint64_t number = tensor_number(kernel_, index, range.bytes);
             const GmWord word{number, data, range.bytes, offset, static_cast<uint32_t>(bytes)};
-            *place = {nullptr, "tensor", word, kTensorLine + index * kMemoryLine + offset, true};
+            *place = {nullptr, "tensor", word, line_base_ + kTensorLine + index * kMemoryLine + offset, true};
             return true;
         }
     }
@@ -166,12 +172,13 @@ SimRank::Place SimRank::enter(const void* p, size_t bytes, bool write) {
     show();
     // Which of two loads in one expression comes first is the compiler's choice: that one took place is what counts.
     shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), write ? place.word.offset + 1 : 0);
-    if (write && place.line == kSequenceLine) {
+    if (write && place.line == line_base_ + kSequenceLine) {
         const auto core = static_cast<uint32_t>(twin::current_core().index);
         shared_.findings.report("closing",
                                 closing_fault(page(), config_.rank, actors_.busy_core(), storing_core(core)));
     }
-    if (write && place.line == kAbortLine) shared_.findings.report("aborts", unrecorded_fault(page(), config_.rank));
+    if (write && place.line == line_base_ + kAbortLine)
+        shared_.findings.report("aborts", unrecorded_fault(page(), config_.rank));
     return place;
 }
 
@@ -191,13 +198,13 @@ CoreMemory& SimRank::running_core() {
 void SimRank::has_posted(uint32_t core) {
     if (is_landing_[core] != 0 || !cores_[core].has_posted()) return;
     is_landing_[core] = 1;
-    shared_.events.add(shared_.soon(shared_.schedule.store_ns), EventKind::kStore, config_.rank, core);
+    shared_.events.add(shared_.soon(shared_.schedule.store_ns), EventKind::kStore, config_.seat, core);
 }
 
 void SimRank::store_lands(uint32_t core) {
     is_landing_[core] = 0;
     if (shared_.timeline != nullptr) {  // whoever it wakes up was woken by this core
-        const uint32_t actor = config_.rank * (config_.num_cores + 1) + 1 + core;
+        const uint32_t actor = config_.process * (config_.num_cores + 1) + 1 + core;
         shared_.timeline->at(actor, shared_.now, cores_[core].own_word(page().cores[core].progress));
     }
     if (cores_[core].has_posted()) cores_[core].land_one();
@@ -220,7 +227,7 @@ void SimRank::land(const PostedStore& store) {
             if ((store.stored_mask >> byte & 1) != 0) place.shadow->mark(place.word.offset + byte, 1);
         }
     }
-    actors_.changes(config_.rank, place.line, store.bytes);
+    actors_.changes(config_.process, place.line, store.bytes);
 }
 
 bool SimRank::load(twin::GmPath path, const void* p, void* value, size_t bytes) {
@@ -266,7 +273,7 @@ void SimRank::show() {
 void SimRank::choice(const Place& place, size_t bytes, bool write) {
     touches(place, bytes, write);
     if (twin::current_simt_pointer != nullptr) return;
-    actors_.choice(shared_.choices == nullptr || shared_.choices->is_shared(config_.rank, place.line, bytes));
+    actors_.choice(shared_.choices == nullptr || shared_.choices->is_shared(config_.process, place.line, bytes));
 }
 
 void SimRank::check_access(const void* p, size_t bytes, bool write) {
@@ -280,7 +287,7 @@ void SimRank::access(const void* p, size_t bytes, bool write) {
     if (place.is_tensor) return;
     if (write) {
         place.shadow->mark(place.word.offset, bytes);
-        actors_.changes(config_.rank, place.line, bytes);
+        actors_.changes(config_.process, place.line, bytes);
     } else {
         took(place, bytes);
         actors_.has_read(place.line, bytes);
@@ -297,7 +304,7 @@ void SimRank::copied(const void* p, size_t bytes, bool write) {
         took(place, bytes);
     } else if (!place.is_tensor) {
         place.shadow->mark(place.word.offset, bytes);
-        actors_.changes(config_.rank, place.line, bytes);
+        actors_.changes(config_.process, place.line, bytes);
     }
 }
 
@@ -316,7 +323,7 @@ void SimRank::window_write(void* dst, const void* src, size_t bytes) {
     wire_.check_overtaking({owner, owner, offset, bytes});
     std::memcpy(dst, src, bytes);
     place.shadow->mark(offset, bytes);
-    actors_.changes(config_.rank, offset, bytes);
+    actors_.changes(config_.process, place.line, bytes);
 }
 
 // While a copy runs, pieces of other ranks' writes may become visible.
@@ -328,7 +335,7 @@ void SimRank::meanwhile() {
         if (must_follow(shared_, events.next()) != Delay::kNone) return;
         const Event event = events.take();
         if (event.due > shared_.now) shared_.now = event.due;
-        wire_.piece(event);
+        shared_.wires[event.rank]->piece(event);
     }
 }
 

@@ -21,8 +21,12 @@ struct RankConfig {
     uint32_t rank;
     uint32_t num_cores;
     uint32_t queue_depth;
+    uint32_t cq_depth;
+    uint32_t first_index;  // of all queues: what has been posted and completed on them before
     uint64_t tag_base;
     std::vector<uint64_t> nonces;  // of all ranks
+    uint32_t process;              // whose rank it is: number of its host and cores in the world
+    uint32_t seat;                 // number among all ranks of all communicators of the world
 };
 
 class SimRank final : public twin::GmHooks, private GmSide {
@@ -41,6 +45,7 @@ class SimRank final : public twin::GmHooks, private GmSide {
     UrmaDriver& urma() { return urma_; }
     void complete(uint32_t record);
     void store_lands(uint32_t core);
+    bool is_launched() const { return is_launched_; }
     // The host of the twin looks whether peers live: `gone` is a rank whose process has ended.
     void look(uint32_t gone);
 
@@ -66,7 +71,7 @@ class SimRank final : public twin::GmHooks, private GmSide {
         Shadow* shadow;
         const char* memory;
         GmWord word;
-        uint64_t line;  // its offset, so that window and workspace do not share lines
+        uint64_t line;  // its offset, so that window, workspace and communicators do not share lines
         bool is_tensor;
     };
     bool find(const void* p, size_t bytes, Place* place);
@@ -92,6 +97,7 @@ class SimRank final : public twin::GmHooks, private GmSide {
     Actors& actors_;
     WindowArena& arena_;
     Wire& wire_;
+    uint64_t line_base_;
     twin::Memory memory_;
     Shadow memory_shadow_;
     UrmaDriver urma_;
@@ -102,6 +108,7 @@ class SimRank final : public twin::GmHooks, private GmSide {
     uint64_t kernel_ = 0;               // the launch's
     std::vector<CoreMemory> cores_;
     std::vector<uint8_t> is_landing_;  // by core: its next posted store is due
+    bool is_launched_ = false;
 };
 
 }  // namespace ascend_deepep::sim

@@ -3,6 +3,8 @@
 // Layer: twin/sim.
 #pragma once
 
+#include <vector>
+
 #include "twin/sim/choices.h"
 #include "twin/sim/events.h"
 #include "twin/sim/fault_plan.h"
@@ -12,6 +14,8 @@
 #include "twin/sim/trace_hash.h"
 
 namespace ascend_deepep::sim {
+
+class Wire;
 
 struct Shared {
     explicit Shared(uint64_t seed) : random(seed) {}
@@ -28,6 +32,7 @@ struct Shared {
     FaultPlan fault;
     Choices* choices = nullptr;    // null: chance decides
     Timeline* timeline = nullptr;  // null: nobody looks
+    std::vector<Wire*> wires;      // by communicator
     uint64_t timeout_ns = 0;
     uint64_t now = 0;    // virtual nanoseconds
     uint64_t steps = 0;  // of the scheduler

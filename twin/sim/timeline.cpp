@@ -32,8 +32,14 @@ void Timeline::begin(uint32_t num_ranks, uint32_t num_cores) {
     num_cores_ = num_cores;
     cores_.resize(size_t{num_ranks} * (num_cores + 1));
     open_calls_.assign(num_ranks, kNone);
-    announced_.resize(size_t{num_ranks} * num_ranks);
-    wqe_of_record_.resize(num_ranks);
+}
+
+void Timeline::new_communicator(const std::vector<uint32_t>& members) {
+    const auto number = static_cast<uint32_t>(members_.size());
+    members_.push_back(members);
+    write_of_flight_.emplace_back();
+    for (uint32_t process : members)
+        seats_.push_back({number, process, std::vector<std::deque<uint32_t>>(members.size()), {}});
 }
 
 void Timeline::end(uint64_t now) {
@@ -118,39 +124,42 @@ void Timeline::call_ends(uint32_t rank, uint64_t now) {
     calls_[open_calls_[rank]].to = now;
 }
 
-void Timeline::pending(uint32_t rank, uint32_t peer, uint32_t count, uint64_t now) {
-    std::deque<uint32_t>& announced = announced_[rank * num_ranks_ + peer];
+void Timeline::pending(uint32_t seat, uint32_t peer, uint32_t count, uint64_t now) {
+    std::deque<uint32_t>& announced = seats_[seat].announced[peer];
     if (count <= announced.size() || running_ == kNone) return;
     announced.resize(count, static_cast<uint32_t>(doorbells_.size()));
-    doorbells_.push_back({rank, core_of(running_), peer, time(now)});
+    doorbells_.push_back({seats_[seat].process, core_of(running_), peer, time(now)});
 }
 
-void Timeline::fetches(uint32_t rank, uint32_t peer, uint32_t record, uint32_t index, uint64_t now) {
-    std::deque<uint32_t>& announced = announced_[rank * num_ranks_ + peer];
+void Timeline::fetches(uint32_t seat, uint32_t peer, uint32_t record, uint32_t index, uint64_t now) {
+    Seat& own = seats_[seat];
+    std::deque<uint32_t>& announced = own.announced[peer];
     const uint32_t doorbell = announced.empty() ? kNone : announced.front();
     if (!announced.empty()) announced.pop_front();
-    grown(wqe_of_record_[rank], record, kNone) = static_cast<uint32_t>(wqes_.size());
-    wqes_.push_back({rank, peer, index, doorbell, now, kOpen, kOpen});
+    grown(own.wqe_of_record, record, kNone) = static_cast<uint32_t>(wqes_.size());
+    const uint32_t peer_process = members_[own.communicator][peer];
+    wqes_.push_back({own.communicator, own.process, peer_process, index, doorbell, now, kOpen, kOpen});
 }
 
-void Timeline::executes(uint32_t rank, uint32_t record, uint64_t now) {
-    executing_ = wqe_of_record_[rank][record];
+void Timeline::executes(uint32_t seat, uint32_t record, uint64_t now) {
+    executing_ = seats_[seat].wqe_of_record[record];
     wqes_[executing_].executed = now;
 }
 
-void Timeline::completes(uint32_t rank, uint32_t record, uint64_t now) {
-    completing_ = wqe_of_record_[rank][record];
+void Timeline::completes(uint32_t seat, uint32_t record, uint64_t now) {
+    completing_ = seats_[seat].wqe_of_record[record];
     wqes_[completing_].completed = now;
 }
 
-void Timeline::leaves(uint32_t flight, uint32_t from, uint32_t to, uint64_t offset, uint64_t bytes, uint64_t now) {
-    grown(write_of_flight_, flight, kNone) = static_cast<uint32_t>(writes_.size());
+void Timeline::leaves(uint32_t communicator, uint32_t flight, uint32_t from, uint32_t to, uint64_t offset,
+                      uint64_t bytes, uint64_t now) {
+    grown(write_of_flight_[communicator], flight, kNone) = static_cast<uint32_t>(writes_.size());
     const uint32_t core = executing_ == kNone && running_ != kNone ? core_of(running_) : kNone;
-    writes_.push_back({from, to, offset, bytes, time(now), kOpen, core, executing_});
+    writes_.push_back({communicator, from, to, offset, bytes, time(now), kOpen, core, executing_});
 }
 
-void Timeline::arrives(uint32_t flight, uint64_t now) {
-    arriving_ = write_of_flight_[flight];
+void Timeline::arrives(uint32_t communicator, uint32_t flight, uint64_t now) {
+    arriving_ = write_of_flight_[communicator][flight];
     Write& write = writes_[arriving_];
     write.landed = std::max(write.left, now);  // the last piece decides
 }

@@ -36,12 +36,12 @@ class Timeline {
         uint64_t at;
     };
     struct Wqe {
-        uint32_t rank, peer, index;
+        uint32_t communicator, rank, peer, index;
         uint32_t doorbell;  // that announced it, kNone: not known
         uint64_t fetched, executed, completed;
     };
     struct Write {
-        uint32_t from, to;
+        uint32_t communicator, from, to;
         uint64_t offset, bytes;
         uint64_t left, landed;
         uint32_t core;  // of the sender, kNone: by a WQE
@@ -63,9 +63,11 @@ class Timeline {
     };
 
     void begin(uint32_t num_ranks, uint32_t num_cores);
-    void end(uint64_t now);  // what is open ends now
+    void new_communicator(const std::vector<uint32_t>& members);  // processes of its ranks
+    void end(uint64_t now);                                       // what is open ends now
 
-    // Hooks. An actor is a number of Actors: hosts first, then the cores of their rank.
+    // Hooks. An actor is a number of Actors: hosts first, then the cores of their process. Ranks that are recorded are
+    // processes; a seat is the number of a rank among those of all communicators, its peer a rank of the same one.
     void turn_begins() { running_ = kNone, executing_ = kNone; }
     void at(uint32_t actor, uint64_t ns, uint64_t progress);  // the running core does something
     void reads(uint32_t actor, uint64_t offset, uint64_t bytes);
@@ -75,12 +77,13 @@ class Timeline {
     void changes(uint32_t sleeper, uint64_t offset, uint64_t bytes, uint64_t now);  // a sleeper may have to see this
     void call_begins(uint32_t rank, const char* name, uint64_t now);
     void call_ends(uint32_t rank, uint64_t now);
-    void pending(uint32_t rank, uint32_t peer, uint32_t count, uint64_t now);  // after a doorbell
-    void fetches(uint32_t rank, uint32_t peer, uint32_t record, uint32_t index, uint64_t now);
-    void executes(uint32_t rank, uint32_t record, uint64_t now);
-    void completes(uint32_t rank, uint32_t record, uint64_t now);
-    void leaves(uint32_t flight, uint32_t from, uint32_t to, uint64_t offset, uint64_t bytes, uint64_t now);
-    void arrives(uint32_t flight, uint64_t now);
+    void pending(uint32_t seat, uint32_t peer, uint32_t count, uint64_t now);  // after a doorbell
+    void fetches(uint32_t seat, uint32_t peer, uint32_t record, uint32_t index, uint64_t now);
+    void executes(uint32_t seat, uint32_t record, uint64_t now);
+    void completes(uint32_t seat, uint32_t record, uint64_t now);
+    void leaves(uint32_t communicator, uint32_t flight, uint32_t from, uint32_t to, uint64_t offset, uint64_t bytes,
+                uint64_t now);
+    void arrives(uint32_t communicator, uint32_t flight, uint64_t now);
     void has_arrived() { arriving_ = kNone, completing_ = kNone; }
     void strikes(uint32_t rank, uint64_t now) { faults_.push_back({rank, now}); }
 
@@ -104,6 +107,12 @@ class Timeline {
         std::vector<uint64_t> lines;
     };
 
+    struct Seat {
+        uint32_t communicator, process;
+        std::vector<std::deque<uint32_t>> announced;  // by peer: doorbells of WQEs that are not fetched
+        std::vector<uint32_t> wqe_of_record;
+    };
+
     uint32_t rank_of(uint32_t actor) const { return actor / (num_cores_ + 1); }
     uint32_t core_of(uint32_t actor) const { return actor % (num_cores_ + 1) - 1; }
     uint64_t time(uint64_t now) const { return running_ == kNone || running_ns_ < now ? now : running_ns_; }
@@ -111,10 +120,10 @@ class Timeline {
     uint32_t num_ranks_ = 0, num_cores_ = 0;
     std::vector<Core> cores_;  // by actor
     std::vector<uint32_t> open_calls_;
-    std::vector<std::deque<uint32_t>> announced_;       // by rank and peer: doorbells of WQEs that are not fetched
-    std::vector<std::vector<uint32_t>> wqe_of_record_;  // by rank
-    std::vector<uint32_t> write_of_flight_;
-    uint32_t running_ = kNone;  // actor
+    std::vector<Seat> seats_;
+    std::vector<std::vector<uint32_t>> members_;          // by communicator
+    std::vector<std::vector<uint32_t>> write_of_flight_;  // by communicator
+    uint32_t running_ = kNone;                            // actor
     uint64_t running_ns_ = 0;
     uint32_t executing_ = kNone, completing_ = kNone;  // WQE
     uint32_t arriving_ = kNone;                        // write

@@ -10,23 +10,28 @@
 namespace ascend_deepep::sim {
 
 UrmaDriver::UrmaDriver(Shared& shared, Wire& wire, WindowArena& arena, const twin::EngineConfig& config,
-                       twin::Memory& memory)
+                       twin::Memory& memory, uint32_t process, uint32_t seat)
     : shared_(shared),
       wire_(wire),
       arena_(arena),
       memory_(memory),
       rank_(config.rank),
+      process_(process),
+      seat_(seat),
       engine_(config, memory, *this),
-      queues_(config.ranks.size()) {}
+      queues_(config.ranks.size()) {
+    for (Queue& queue : queues_)
+        queue.produced = config.first_index;
+}
 
 bool UrmaDriver::store(const void* address, uint64_t value, unsigned bytes) {
     if (!engine_.store(address, value, bytes)) return false;
     shared_.trace.mix(TraceKind::kDoorbell, rank_, value);
     for (uint32_t peer = 0; peer < queues_.size(); ++peer) {
-        if (shared_.timeline != nullptr) shared_.timeline->pending(rank_, peer, engine_.pending(peer), shared_.now);
+        if (shared_.timeline != nullptr) shared_.timeline->pending(seat_, peer, engine_.pending(peer), shared_.now);
         if (queues_[peer].is_fetching || engine_.pending(peer) == 0) continue;
         queues_[peer].is_fetching = true;
-        shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kFetch, rank_, peer);
+        shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kFetch, seat_, peer);
     }
     return true;
 }
@@ -50,19 +55,19 @@ void UrmaDriver::fetch(uint32_t peer) {
     record = Record{};
     record.peer = peer;
     record.index = engine_.take(peer);
-    if (shared_.timeline != nullptr) shared_.timeline->fetches(rank_, peer, number, record.index, shared_.now);
+    if (shared_.timeline != nullptr) shared_.timeline->fetches(seat_, peer, number, record.index, shared_.now);
     shared_.trace.mix(TraceKind::kFetch, rank_, record.index);
     queue.open.push_back(number);
     if (shared_.assumptions.completed_was_fetched) read(record);  // A3
-    shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kExecute, rank_, number);
+    shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kExecute, seat_, number);
     if (engine_.pending(peer) == 0) return;
     queue.is_fetching = true;
-    shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kFetch, rank_, peer);
+    shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kFetch, seat_, peer);
 }
 
 bool UrmaDriver::is_struck(SimFault kind) {
     FaultPlan& fault = shared_.fault;
-    if (fault.kind != kind || fault.rank != rank_ || executed_ != fault.at) return false;
+    if (fault.kind != kind || fault.is_over || fault.rank != process_ || fault.counted++ != fault.at) return false;
     fault.has_struck = true;
     return true;
 }
@@ -101,11 +106,10 @@ bool UrmaDriver::move_data(Record& record) {
 }
 
 void UrmaDriver::executed(uint32_t number) {
-    ++executed_;
     std::vector<uint32_t>& open = queues_[records_[number].peer].open;
     open.erase(std::find(open.begin(), open.end(), number));
     if (open.empty() || !records_[open.front()].is_held) return;
-    shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kExecute, rank_, open.front());
+    shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kExecute, seat_, open.front());
 }
 
 void UrmaDriver::execute(uint32_t number) {
@@ -113,17 +117,17 @@ void UrmaDriver::execute(uint32_t number) {
     if (!shared_.assumptions.completed_was_fetched) read(record);
     if (must_wait(number)) return;
     shared_.trace.mix(TraceKind::kExecute, rank_, record.index);
-    if (shared_.timeline != nullptr) shared_.timeline->executes(rank_, number, shared_.now);
+    if (shared_.timeline != nullptr) shared_.timeline->executes(seat_, number, shared_.now);
     const bool completes = record.verdict.status != CqeStatus::kOk || move_data(record);
     executed(number);
     if (!completes) return;
-    shared_.events.add(shared_.soon(shared_.schedule.completion_ns), EventKind::kComplete, rank_, number);
+    shared_.events.add(shared_.soon(shared_.schedule.completion_ns), EventKind::kComplete, seat_, number);
 }
 
 uint64_t UrmaDriver::complete(uint32_t number) {
     const Record& record = records_[number];
     shared_.trace.mix(TraceKind::kComplete, rank_, record.index);
-    if (shared_.timeline != nullptr) shared_.timeline->completes(rank_, number, shared_.now);
+    if (shared_.timeline != nullptr) shared_.timeline->completes(seat_, number, shared_.now);
     engine_.complete(record.peer, record.index, record.verdict, record.fields.length);
     const QueueContext& queue = engine_.context(record.peer);
     const uint64_t at = queue.cq_base + uint64_t{queues_[record.peer].produced++ & (queue.cq_depth - 1)} * kCqeBytes;

@@ -17,7 +17,9 @@ namespace ascend_deepep::sim {
 
 class UrmaDriver final : private twin::WriteSink {
   public:
-    UrmaDriver(Shared& shared, Wire& wire, WindowArena& arena, const twin::EngineConfig& config, twin::Memory& memory);
+    // `process`: of the rank; `seat`: the number its events carry.
+    UrmaDriver(Shared& shared, Wire& wire, WindowArena& arena, const twin::EngineConfig& config, twin::Memory& memory,
+               uint32_t process, uint32_t seat);
 
     const twin::UrmaEngine& engine() const { return engine_; }
     bool is_register(const void* address) const { return engine_.is_register(address); }
@@ -57,11 +59,12 @@ class UrmaDriver final : private twin::WriteSink {
     WindowArena& arena_;
     twin::Memory& memory_;
     uint32_t rank_;
+    uint32_t process_;
+    uint32_t seat_;
     twin::UrmaEngine engine_;
     std::vector<Queue> queues_;  // by peer
     std::vector<Record> records_;
     std::vector<uint32_t> free_;
-    uint64_t executed_ = 0;
     uint64_t visible_after_ns_ = 0;  // of the write that is being delivered
 };
 

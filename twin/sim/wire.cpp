@@ -4,34 +4,39 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "twin/sim/checks/overtaking.h"
 #include "twin/sim/checks/reuse.h"
 
 namespace ascend_deepep::sim {
 
-Wire::Wire(Shared& shared, Actors& actors, WindowArena& arena)
+Wire::Wire(Shared& shared, Actors& actors, WindowArena& arena, std::vector<uint32_t> members)
     : shared_(shared),
       actors_(actors),
       arena_(arena),
+      members_(std::move(members)),
+      number_(static_cast<uint32_t>(shared.wires.size())),
       in_air_(arena.num_ranks(), 0),
-      told_at_(arena.num_ranks() * arena.num_ranks(), 0) {}
+      told_at_(arena.num_ranks() * arena.num_ranks(), 0) {
+    shared_.wires.push_back(this);
+}
 
 bool Wire::pass_fault(const RemoteWrite& write, uint64_t* extra_ns) {
     FaultPlan& fault = shared_.fault;
-    if (write.from != fault.rank) return true;
-    const bool is_link = write.to == fault.peer;
+    if (fault.is_over || members_[write.from] != fault.rank) return true;
+    const bool is_link = members_[write.to] == fault.peer;
     switch (fault.kind) {
         case SimFault::kLinkSlow:
             if (!is_link) return true;
             *extra_ns = fault.ns;
             break;
         case SimFault::kLateWrite:
-            if (counted_++ != fault.at) return true;
+            if (fault.counted++ != fault.at) return true;
             *extra_ns = fault.ns;
             break;
         case SimFault::kLinkCut:
-            if (!is_link || counted_++ < fault.at) return true;
+            if (!is_link || fault.counted++ < fault.at) return true;
             fault.has_struck = true;
             return false;
         default:
@@ -78,14 +83,15 @@ uint64_t Wire::put(const RemoteWrite& write, const uint8_t* source, uint64_t aft
     Flight& flight = flights_[number];
     ++in_air_[write.from];
     if (shared_.timeline != nullptr)
-        shared_.timeline->leaves(number, write.from, write.to, write.offset, write.bytes, shared_.now);
+        shared_.timeline->leaves(number_, number, members_[write.from], members_[write.to], write.offset, write.bytes,
+                                 shared_.now);
     for (uint64_t block = 0; block < write.bytes; block += kBlockBytes) {
         uint64_t last = 0;
         for (uint64_t at = 0; at < kBlockDataBytes;) {
             const uint64_t units = 1 + shared_.random.below(shared_.schedule.piece_units);
             const uint64_t bytes = std::min<uint64_t>(units * kUnitBytes, kBlockDataBytes - at);
             const uint64_t due = shared_.soon(shared_.schedule.delivery_ns) + extra_ns;
-            shared_.events.add(due, EventKind::kPiece, write.from, number, static_cast<uint32_t>(block + at),
+            shared_.events.add(due, EventKind::kPiece, number_, number, static_cast<uint32_t>(block + at),
                                static_cast<uint32_t>(bytes));
             last = std::max(last, due);
             at += bytes;
@@ -94,7 +100,7 @@ uint64_t Wire::put(const RemoteWrite& write, const uint8_t* source, uint64_t aft
         uint64_t due = shared_.soon(shared_.schedule.delivery_ns) + extra_ns;
         if (shared_.assumptions.flags_after_data) due = std::max(due, last + 1);  // A1
         landed_ns = std::max({landed_ns, last, due});
-        shared_.events.add(due, EventKind::kPiece, write.from, number, static_cast<uint32_t>(block + kBlockDataBytes),
+        shared_.events.add(due, EventKind::kPiece, number_, number, static_cast<uint32_t>(block + kBlockDataBytes),
                            kFlagBytes);
         ++flight.pieces_left;
     }
@@ -108,16 +114,18 @@ void Wire::piece(const Event& event) {
     shared_.trace.mix(TraceKind::kPiece, write.to, offset);
     std::memcpy(arena_.window(write.to) + offset, flight.data.data() + event.b, event.c);
     arena_.shadow(write.to).mark(offset, event.c);
-    if (shared_.choices != nullptr) shared_.choices->touches(SharedWords::kFabric, write.to, offset, event.c, true);
-    if (shared_.timeline != nullptr) shared_.timeline->arrives(event.a, shared_.now);
-    actors_.changes(write.to, offset, event.c);
+    const uint64_t line = first_line(number_) + offset;
+    const uint32_t process = members_[write.to];
+    if (shared_.choices != nullptr) shared_.choices->touches(SharedWords::kFabric, process, line, event.c, true);
+    if (shared_.timeline != nullptr) shared_.timeline->arrives(number_, event.a, shared_.now);
+    actors_.changes(process, line, event.c);
     if (shared_.timeline != nullptr) shared_.timeline->has_arrived();
     if (--flight.pieces_left != 0) return;
     uint64_t& told = told_at_[write.from * arena_.num_ranks() + write.to];
     if (told == 0 && arena_.region_of(write.offset, write.bytes) == WindowRegion::kAbort) told = shared_.now;
     --in_air_[write.from];
     free_.push_back(event.a);
-    actors_.landed(write.from);
+    actors_.landed(members_[write.from]);
 }
 
 }  // namespace ascend_deepep::sim

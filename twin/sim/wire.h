@@ -9,12 +9,14 @@
 #include "twin/sim/actors.h"
 #include "twin/sim/arena.h"
 #include "twin/sim/checks/blocks.h"
+#include "twin/sim/lines.h"
 
 namespace ascend_deepep::sim {
 
 class Wire {
   public:
-    Wire(Shared& shared, Actors& actors, WindowArena& arena);
+    // `members`: processes of the ranks.
+    Wire(Shared& shared, Actors& actors, WindowArena& arena, std::vector<uint32_t> members);
 
     // The bytes at `source` are taken now, and none becomes visible up to `after_ns`. When the last one will be
     // visible.
@@ -28,6 +30,7 @@ class Wire {
     // When the abort message of `from` became visible to `to`, the first time; 0: it has not.
     uint64_t told_at(uint32_t from, uint32_t to) const { return told_at_[from * arena_.num_ranks() + to]; }
     uint64_t num_writes() const { return num_writes_; }
+    uint32_t number() const { return number_; }
 
   private:
     struct Flight {
@@ -43,12 +46,13 @@ class Wire {
     Shared& shared_;
     Actors& actors_;
     WindowArena& arena_;
+    std::vector<uint32_t> members_;
+    uint32_t number_;  // of the communicator
     std::vector<Flight> flights_;
     std::vector<uint32_t> free_;
     std::vector<uint32_t> in_air_;
     std::vector<uint64_t> told_at_;
     uint64_t num_writes_ = 0;
-    uint64_t counted_ = 0;  // events that the fault counts
 };
 
 }  // namespace ascend_deepep::sim

@@ -2,8 +2,12 @@
 // The loop of a world, and the faults that are not of the wire. Layer: twin/sim.
 #include "twin/sim/world.h"
 
+#include <algorithm>
+#include <numeric>
 #include <string>
+#include <utility>
 
+#include "twin/sim/checks/liveness.h"
 #include "twin/sim/checks/waits_end.h"
 
 namespace ascend_deepep::sim {
@@ -11,7 +15,6 @@ namespace {
 
 constexpr uint64_t kMaxSteps = 50'000'000;  // a world takes some ten thousand; the largest a few million
 constexpr uint32_t kMaxLooks = 32;          // then a peer's death has been seen, or its time-out has
-constexpr uint64_t kStaleCommunicator = uint64_t{0x5A5A5A5A} << 32;
 
 Shared make_shared(const WorldConfig& config) {
     Shared shared(config.seed);
@@ -31,52 +34,65 @@ Shared make_shared(const WorldConfig& config) {
 World::World(const WorldConfig& config)
     : config_(config),
       shared_(make_shared(config)),
-      arena_(config.limits.num_ranks, window_layout(config.limits),
-             kStaleCommunicator | static_cast<uint32_t>(config.tag_base + shared_.random.below(2)), shared_.random),
-      actors_(shared_, config.limits.num_ranks, config.num_cores, [this](uint32_t rank) { return has_landed(rank); }),
-      wire_(shared_, actors_, arena_),
+      actors_(shared_, config.limits.num_ranks, config.num_cores,
+              [this](uint32_t process) { return has_landed(process); }),
       looks_(config.limits.num_ranks, 0) {
     if (shared_.timeline != nullptr) shared_.timeline->begin(config.limits.num_ranks, config.num_cores);
-    RankConfig rank{};
-    rank.limits = config.limits;
-    rank.num_cores = config.num_cores;
-    rank.queue_depth = config.queue_depth;
-    rank.tag_base = config.tag_base;
-    for (uint32_t i = 0; i < config.limits.num_ranks; ++i)
-        rank.nonces.push_back(shared_.random.next());
-    for (rank.rank = 0; rank.rank < config.limits.num_ranks; ++rank.rank)
-        ranks_.push_back(std::make_unique<SimRank>(rank, shared_, actors_, arena_, wire_));
+    std::vector<uint32_t> all(config.limits.num_ranks);
+    std::iota(all.begin(), all.end(), 0U);
+    add_communicator(config, std::move(all));
 }
 
-void World::host(uint32_t rank, std::function<void(SimRank&)> body) {
+uint32_t World::add_communicator(const CommunicatorConfig& config, std::vector<uint32_t> members) {
+    const uint32_t number = num_communicators();
+    if (shared_.timeline != nullptr) shared_.timeline->new_communicator(members);
+    communicators_.push_back(std::make_unique<Communicator>(
+        config, std::move(members), number, static_cast<uint32_t>(seats_.size()), config_.num_cores, shared_, actors_));
+    for (uint32_t rank = 0; rank < config.limits.num_ranks; ++rank)
+        seats_.push_back(&communicators_.back()->rank(rank));
+    return number;
+}
+
+void World::host(uint32_t process, std::function<void(SimRank&)> body) {
     uint64_t start_ns = shared_.random.below(shared_.schedule.host_ns);
     FaultPlan& fault = shared_.fault;
-    if (fault.kind == SimFault::kLateProcess && fault.rank == rank) {
+    if (fault.kind == SimFault::kLateProcess && fault.rank == process) {
         start_ns += fault.ns;
         fault.has_struck = true;
     }
-    actors_.start_host(rank, [this, rank, body = std::move(body)] { body(*ranks_[rank]); }, start_ns);
+    actors_.start_host(
+        process, [this, process, body = std::move(body)] { body(communicators_[0]->rank(process)); }, start_ns);
 }
 
-bool World::has_landed(uint32_t rank) const {
+uint64_t World::num_writes() const {
+    uint64_t sum = 0;
+    for (const auto& communicator : communicators_)
+        sum += communicator->wire().num_writes();
+    return sum;
+}
+
+bool World::has_landed(uint32_t process) const {
     if (!shared_.assumptions.finished_has_landed) return true;  // A2
-    return wire_.in_air(rank) == 0;
+    return std::all_of(communicators_.begin(), communicators_.end(), [process](const auto& communicator) {
+        const uint32_t rank = communicator->rank_of(process);
+        return rank == communicator->num_ranks() || communicator->wire().in_air(rank) == 0;
+    });
 }
 
 void World::handle(const Event& event) {
     if (shared_.timeline != nullptr) shared_.timeline->turn_begins();
     switch (event.kind) {
         case EventKind::kPiece:
-            wire_.piece(event);
+            shared_.wires[event.rank]->piece(event);
             return;
         case EventKind::kFetch:
-            ranks_[event.rank]->urma().fetch(event.a);
+            seats_[event.rank]->urma().fetch(event.a);
             break;
         case EventKind::kExecute:
-            ranks_[event.rank]->urma().execute(event.a);
+            seats_[event.rank]->urma().execute(event.a);
             break;
         case EventKind::kComplete:
-            ranks_[event.rank]->complete(event.a);
+            seats_[event.rank]->complete(event.a);
             break;
         case EventKind::kWake:
             actors_.wake(event.a);
@@ -85,29 +101,32 @@ void World::handle(const Event& event) {
             look(event.rank);
             return;
         case EventKind::kStore:
-            ranks_[event.rank]->store_lands(event.a);
+            seats_[event.rank]->store_lands(event.a);
             return;
     }
-    actors_.landed(event.rank);
+    actors_.landed(seats_[event.rank]->config().process);
 }
 
-void World::look(uint32_t rank) {
-    if (actors_.is_done(rank) || looks_[rank]++ == kMaxLooks) return;
-    ranks_[rank]->look(dead_);
-    shared_.events.add(shared_.soon(shared_.timeout_ns / 8), EventKind::kLook, rank);
+void World::look(uint32_t process) {
+    if (actors_.is_done(process) || looks_[process]++ == kMaxLooks) return;
+    for (const auto& communicator : communicators_) {
+        const uint32_t own = communicator->rank_of(process), gone = communicator->rank_of(dead_);
+        if (own != communicator->num_ranks() && gone != communicator->num_ranks()) communicator->rank(own).look(gone);
+    }
+    shared_.events.add(shared_.soon(shared_.timeout_ns / 8), EventKind::kLook, process);
 }
 
 void World::strike() {
     FaultPlan& fault = shared_.fault;
-    if (fault.has_struck || shared_.steps < fault.at) return;
+    if (fault.has_struck || fault.is_over || shared_.steps < fault.at) return;
     if (fault.kind == SimFault::kCoreStalls) {
         actors_.stall(fault.rank, fault.core, shared_.now + fault.ns);
     } else if (fault.kind == SimFault::kRankDies) {
         if (actors_.is_done(fault.rank)) return;
         dead_ = fault.rank;
         actors_.kill(fault.rank);
-        for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-            if (rank != dead_) shared_.events.add(shared_.soon(shared_.timeout_ns / 8), EventKind::kLook, rank);
+        for (uint32_t process = 0; process < num_processes(); ++process) {
+            if (process != dead_) shared_.events.add(shared_.soon(shared_.timeout_ns / 8), EventKind::kLook, process);
         }
     } else {
         return;
@@ -167,8 +186,14 @@ void World::idle() {
         return;
     }
     shared_.findings.report("every wait ends", "nothing can move and no deadline is ahead at " +
-                                                   std::to_string(shared_.now) + " ns" +
-                                                   stuck_cores(actors_, arena_, config_.num_cores));
+                                                   std::to_string(shared_.now) + " ns" + stuck());
+}
+
+std::string World::stuck() const {
+    std::string text;
+    for (const auto& communicator : communicators_)
+        text += stuck_cores(*communicator, actors_, config_.num_cores);
+    return text;
 }
 
 void World::happen(const Event& event) {
@@ -194,13 +219,23 @@ void World::show_fault() {
     shared_.timeline->strikes(shared_.fault.rank, shared_.now);
 }
 
+void World::check_progress() {
+    if (shared_.fault.has_struck && !has_struck_) {
+        has_struck_ = true;
+        quiet_since_ = shared_.steps;
+    }
+    const WorldSize size{num_processes(), config_.num_cores, config_.num_items};
+    shared_.findings.report("liveness", liveness_fault(size, shared_.steps - quiet_since_));
+    if (shared_.steps == kMaxSteps) {
+        shared_.findings.report("every wait ends",
+                                "still running after " + std::to_string(kMaxSteps) + " steps" + stuck());
+    }
+}
+
 void World::run() {
     while (!actors_.all_done() && shared_.findings.empty()) {
         step();
-        if (shared_.steps == kMaxSteps) {
-            shared_.findings.report("every wait ends", "still running after " + std::to_string(kMaxSteps) + " steps" +
-                                                           stuck_cores(actors_, arena_, config_.num_cores));
-        }
+        check_progress();
     }
     end_all();
 }
@@ -209,8 +244,8 @@ void World::run() {
 void World::end_all() {
     if (shared_.timeline != nullptr) shared_.timeline->end(shared_.now);
     shared_.choices = nullptr;
-    for (uint32_t rank = 0; rank < ranks_.size(); ++rank)
-        actors_.kill(rank);
+    for (uint32_t process = 0; process < num_processes(); ++process)
+        actors_.kill(process);
     while (!actors_.all_done())
         actors_.run_one();
 }

@@ -18,7 +18,16 @@ MIN_HIDDEN = 64
 _HIDDEN_MULTIPLE = 16
 # Settings of a world that has nothing special, and of a calm one: tried one by one. What makes no world smaller or
 # calmer, such as the values of tags, is not here: each would make the line longer.
-_PLAIN = {"uneven": "0", "one_hot": "0", "hole_one_in": "0", "engine": "mte", "depth": "64"}
+_PLAIN = {
+    "second": "0",
+    "survivors": "0",
+    "uneven": "0",
+    "one_hot": "0",
+    "hole_one_in": "0",
+    "engine": "mte",
+    "depth": "64",
+    "first_index": "0",
+}
 _CALM = {
     "run_bits": "9",
     "slow_shift": "0",

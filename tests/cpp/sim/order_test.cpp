@@ -31,8 +31,8 @@ struct Machine {
         : shared(drawn(seed)),
           arena(2, window_layout(limits), kStaleTag, shared.random),
           actors(shared, 2, 1, [](uint32_t) { return true; }),
-          wire(shared, actors, arena),
-          driver(shared, wire, arena, config(), memory) {
+          wire(shared, actors, arena, {0, 1}),
+          driver(shared, wire, arena, config(), memory, 0, 0) {
         uint8_t* source = arena.window(0) + offset(WindowRegion::kSendBuffer);
         std::memset(source, 0, kBlockBytes);
         std::memset(source, 1, kBlockDataBytes);

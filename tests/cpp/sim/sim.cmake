@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Purpose: the simulator's test program gets the simulator, and its command line driver is made.
+# Purpose: the simulator's test program gets the simulator and ranks on threads to compare it with, and its command
+# line driver is made.
 # Layer: build. Included by cmake/UnitTests.cmake; the test program itself is made there, like all others.
 
 target_link_libraries(sim_test PRIVATE ascend_deepep_simulator)
+target_sources(sim_test PRIVATE "${PROJECT_SOURCE_DIR}/tests/cpp/protocol/world.cpp")
 
 file(GLOB run_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cpp/sim/run/*.cpp")
 add_executable(sim_run ${run_sources})

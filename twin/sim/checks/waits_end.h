@@ -7,21 +7,22 @@
 #include <string>
 
 #include "contract/tag.h"
-#include "twin/sim/actors.h"
-#include "twin/sim/arena.h"
+#include "twin/sim/communicator.h"
 
 namespace ascend_deepep::sim {
 
-// Where every core of the open operations stands.
-inline std::string stuck_cores(const Actors& actors, const WindowArena& arena, uint32_t num_cores) {
+// Where every core of the open operations of a communicator stands.
+inline std::string stuck_cores(const Communicator& communicator, const Actors& actors, uint32_t num_cores) {
     std::string text;
-    for (uint32_t rank = 0; rank < arena.num_ranks(); ++rank) {
-        if (!actors.is_launched(rank)) continue;
-        const ControlPage& page = arena.page(rank);
+    for (uint32_t rank = 0; rank < communicator.num_ranks(); ++rank) {
+        if (!communicator.rank(rank).is_launched()) continue;
+        const ControlPage& page = communicator.arena().page(rank);
         text += "; rank " + std::to_string(rank) + " operation " + std::to_string(page.state.sequence) + " stages";
         for (uint32_t core = 0; core < num_cores; ++core) {
             text += ' ';
-            text += actors.has_returned(rank, core) ? "-" : std::to_string(flag_value(page.cores[core].progress));
+            text += actors.has_returned(communicator.process_of(rank), core)
+                        ? "-"
+                        : std::to_string(flag_value(page.cores[core].progress));
         }
     }
     return text;

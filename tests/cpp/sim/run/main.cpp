@@ -11,7 +11,7 @@
 
 #include "framework/runtime/kernel_library.h"
 #include "search_main.h"
-#include "simulator/scenario/runner.h"
+#include "simulator/scenario/summary.h"
 
 namespace {
 
@@ -154,12 +154,14 @@ int run(const Arguments& arguments) {
         return run_search(search, kernels);
     }
     std::set<uint64_t> hashes;
+    Summary summary;
     uint64_t seeds = 0, failures = 0, steps = 0, struck = 0, failed_calls = 0;
     const auto start = std::chrono::steady_clock::now();
     for (uint64_t seed = arguments.first; seed <= arguments.last && failures < arguments.max_failures; ++seed) {
         const SeedResult result = run_seed(seed, arguments.options, kernels);
         print(arguments, seed, result);
         hashes.insert(result.hash);
+        summary.add(result);
         ++seeds;
         steps += result.steps;
         struck += result.has_struck ? 1 : 0;
@@ -171,6 +173,7 @@ int run(const Arguments& arguments) {
                 static_cast<unsigned long long>(seeds), static_cast<unsigned long long>(failures), hashes.size(),
                 static_cast<unsigned long long>(struck), static_cast<unsigned long long>(failed_calls),
                 static_cast<unsigned long long>(steps), static_cast<double>(seeds) / seconds);
+    std::fputs(summary.text().c_str(), stdout);
     return failures == 0 ? 0 : 1;
 }
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checker "results": the outputs of a good operation are those of the oracle, bit for bit, and a dispatch that was
+// refused or failed leaves counts of zero. Layer: simulator. It looks at nothing else that a kernel wrote, and not at
+// the rows of an operation that gave none.
+#pragma once
+
+#include "simulator/scenario/scenario.h"
+
+namespace ascend_deepep::simulator {
+
+// Each returns what is wrong, or nothing. `batches`: of all ranks.
+std::string dispatch_fault(const Channel& channel, uint32_t rank, const std::vector<Batch>& batches,
+                           const DispatchResult& got);
+std::string combine_fault(uint32_t rank, const Batch& batch, const CombineResult& got);
+std::string leftover_fault(uint32_t rank, const DispatchResult& got);
+
+}  // namespace ascend_deepep::simulator

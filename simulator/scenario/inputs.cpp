@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layer: simulator.
+#include "simulator/scenario/inputs.h"
+
+#include "simulator/scenario/oracle.h"
+
+namespace ascend_deepep::simulator {
+namespace {
+
+void settle(const Channel& channel, std::vector<Operation>* operations) {
+    Inputs inputs(channel);
+    const CommunicatorLimits& limits = channel.config.limits;
+    for (Operation& operation : *operations) {
+        if (operation.act == Act::kGood || operation.act == Act::kHostRefuses) continue;
+        const std::vector<Batch>& batches = inputs.round(operation.round);
+        if (operation.act == Act::kBadIds && batches[operation.actor].num_tokens == 0)
+            operation.act = Act::kHostRefuses;
+        if (operation.act == Act::kOtherCall && limits.num_ranks == 1) operation.act = Act::kHostRefuses;
+        if (operation.act != Act::kForeignTriple) continue;
+        const ExpectedRows rows =
+            expected_dispatch(batches, static_cast<int>(limits.num_experts), static_cast<int>(operation.actor));
+        if (rows.counts.back() == 0) operation.act = Act::kHostRefuses;
+    }
+}
+
+}  // namespace
+
+const std::vector<Batch>& Inputs::round(uint32_t number) {
+    while (rounds_.size() <= number) {
+        auto batches = std::make_unique<std::vector<Batch>>();
+        for (uint32_t rank = 0; rank < channel_.config.limits.num_ranks; ++rank)
+            batches->push_back(make_batch(channel_, rank, static_cast<uint32_t>(rounds_.size())));
+        rounds_.push_back(std::move(batches));
+    }
+    return *rounds_[number];
+}
+
+void settle_acts(Scenario* scenario) {
+    settle(channel_of(*scenario, 0), &scenario->operations);
+    if (scenario->second) settle(channel_of(*scenario, 1), &scenario->second->operations);
+}
+
+bool has_remote_row(const Scenario& scenario) {
+    Inputs inputs[] = {Inputs(channel_of(scenario, 0)), Inputs(channel_of(scenario, 1))};
+    for (const Operation& operation : all_operations(scenario)) {
+        if (operation.kind != OperationKind::kDispatch || operation.act != Act::kGood) continue;
+        const CommunicatorLimits& limits = inputs[operation.communicator].channel().config.limits;
+        const int32_t local = static_cast<int32_t>(limits.num_experts / limits.num_ranks);
+        const std::vector<Batch>& batches = inputs[operation.communicator].round(operation.round);
+        for (int32_t rank = 0; rank < static_cast<int32_t>(batches.size()); ++rank) {
+            for (int32_t expert : batches[static_cast<size_t>(rank)].expert_ids) {
+                if (expert >= 0 && expert / local != rank) return true;
+            }
+        }
+    }
+    return false;
+}
+
+uint64_t num_items(const Scenario& scenario) {
+    uint64_t items = 0;
+    for (const Operation& operation : all_operations(scenario)) {
+        const Channel channel = channel_of(scenario, operation.communicator);
+        const CommunicatorLimits& limits = channel.config.limits;
+        items += uint64_t{limits.max_tokens} * channel.shape.num_topk + limits.num_ranks + limits.num_experts;
+    }
+    return items + (scenario.has_survivors ? items + scenario.world.limits.num_experts : 0);
+}
+
+}  // namespace ascend_deepep::simulator

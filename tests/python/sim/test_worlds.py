@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kill test: a rank dies at one of 500 points, and the others go on. Layer: tests.
+
+What each call must give is checked in the world: exact, or an error in time whose root is the dead rank, with stage and
+sequence number; and all calls of the communicator that the survivors make are good.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+WORLDS = re.compile(r"^worlds (\d+) with remote rows \d+ with failed calls (\d+) with survivors (\d+)$", re.MULTILINE)
+
+
+@pytest.mark.long
+def test_a_rank_dies_at_500_points() -> None:
+    program = Path(os.environ.get("ASCEND_DEEPEP_SIM_RUN", ROOT / "build/dev/tests/sim_run"))
+    result = subprocess.run(
+        [str(program), "--fault", "rank-dies", "--seeds", "1..500"],
+        capture_output=True,
+        text=True,
+        timeout=540,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout
+    assert "\nstruck: rank-dies 500\n" in result.stdout
+    match = WORLDS.search(result.stdout)
+    assert match
+    worlds, failed, survivors = (int(count) for count in match.groups())
+    assert worlds == survivors == 500
+    assert failed >= 400
