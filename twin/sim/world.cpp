@@ -14,6 +14,7 @@ namespace ascend_deepep::sim {
 namespace {
 
 constexpr uint64_t kMaxSteps = 50'000'000;  // a world takes some ten thousand; the largest a few million
+constexpr uint64_t kShortIdleParts = 64;    // of a time-out: far beyond the way of a piece
 constexpr uint32_t kMaxLooks = 32;          // then a peer's death has been seen, or its time-out has
 
 Shared make_shared(const WorldConfig& config) {
@@ -175,6 +176,9 @@ void World::idle() {
     const bool has_deadline = actors_.next_deadline(&deadline);
     const bool has_event = !shared_.events.empty();
     if (has_event && (!has_deadline || shared_.events.next_due() <= deadline)) {
+        // In a long time all who wait look again; in a short one they may not get to it.
+        const bool is_long = shared_.events.next_due() - shared_.now > shared_.timeout_ns / kShortIdleParts;
+        if (is_long && actors_.look_again()) return;
         shared_.now = shared_.events.next_due();
         return;
     }
