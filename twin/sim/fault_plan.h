@@ -51,6 +51,9 @@ struct FaultPlan {
     bool has_struck = false;
     bool is_over = false;  // what it broke works again
     uint64_t counted = 0;  // events of its kind so far
+    // Of a fault of a WQE that has struck: whose it was.
+    uint32_t struck_communicator = 0;
+    uint64_t struck_sequence = 0;
 
     // Operations may fail after it has struck. The others only delay.
     bool is_lethal(uint64_t timeout_ns) const {

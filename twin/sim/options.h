@@ -11,11 +11,11 @@ namespace ascend_deepep::sim {
 
 // Each is on unless it is dropped by the name that kSwitches gives it.
 struct Assumptions {
-    // What hardware promises. Without one the machine does what it excludes. docs/protocol.md, A1 to A3.
+    // What hardware promises. Without one the machine does what it excludes. docs/protocol.md, A1 to A4.
     bool flags_after_data = true;          // A1
     bool finished_has_landed = true;       // A2
     bool completed_was_fetched = true;     // A3
-    bool barrier_covers_registers = true;  // DataSyncBarrier: register stores before it have been taken, too
+    bool barrier_covers_registers = true;  // A4
     bool order_bits_are_kept = true;       // a WQE that asks for order comes after the earlier ones of its queue
     // What hardware may do to a kernel that does not prevent it. Without one the machine is kinder.
     bool posted_stores = true;       // scalar stores past the cache become visible later, in any order
@@ -34,7 +34,7 @@ inline constexpr Switch kSwitches[] = {
     {"a1", &Assumptions::flags_after_data, "the flag area of a block is never visible before its data"},
     {"a2", &Assumptions::finished_has_landed, "writes of a finished kernel are visible"},
     {"a3", &Assumptions::completed_was_fetched, "ring slots of completed WQEs have been read"},
-    {"register-barrier", &Assumptions::barrier_covers_registers, "DataSyncBarrier waits for register stores as well"},
+    {"a4", &Assumptions::barrier_covers_registers, "DataSyncBarrier waits for register stores as well"},
     {"order-bits", &Assumptions::order_bits_are_kept,
      "a WQE with order bits comes after the earlier ones of its queue"},
     {"posted-stores", &Assumptions::posted_stores, "scalar stores past the cache are posted"},

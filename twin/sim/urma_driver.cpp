@@ -69,6 +69,8 @@ bool UrmaDriver::is_struck(SimFault kind) {
     FaultPlan& fault = shared_.fault;
     if (fault.kind != kind || fault.is_over || fault.rank != process_ || fault.counted++ != fault.at) return false;
     fault.has_struck = true;
+    fault.struck_communicator = wire_.number();
+    fault.struck_sequence = arena_.page(rank_).state.sequence;
     return true;
 }
 

@@ -35,6 +35,12 @@ std::string operation_text(const OperationOutcome& outcome) {
     return "operation " + std::to_string(outcome.sequence);
 }
 
+// A WQE of the operation completed with an error: all completions are counted before it ends, so it has to fail.
+bool had_bad_completion(const Channel& channel, const sim::FaultPlan& fault, uint32_t rank, uint64_t sequence) {
+    return fault.kind == sim::SimFault::kBadCqe && fault.has_struck && fault.rank == rank &&
+           fault.struck_communicator == channel.number && fault.struck_sequence == sequence;
+}
+
 }  // namespace
 
 std::string outcome_fault(const Channel& channel, const sim::World& world, uint32_t rank, const Operation& operation,
@@ -50,6 +56,9 @@ std::string outcome_fault(const Channel& channel, const sim::World& world, uint3
                                  std::to_string(record.core) + ", root " + std::to_string(record.root) + ", peer " +
                                  std::to_string(record.peer) + ", expected " + std::to_string(record.expected) +
                                  ", seen " + std::to_string(record.seen) + ")");
+    }
+    if (had_bad_completion(channel, world.fault(), rank, outcome.sequence)) {
+        return of_rank(rank, operation_text(outcome) + " did not fail, and one of its WQEs completed with an error");
     }
     const Code want = expected_code(operation);
     if (outcome.code != want) {

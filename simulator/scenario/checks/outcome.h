@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checker "outcome": an operation is good where it should be, refused by the right rank for the right reason where one
-// rank refuses, and fails only after a fault that may make it fail; it advances the sequence number by one; and a
-// broken communicator ends every later operation with the same code. Layer: simulator. What a good operation gave is
-// for "results", what a failed one says for "error record".
+// rank refuses, and fails only after a fault that may make it fail, and surely when one of its WQEs completes with an
+// error; it advances the sequence number by one; and a broken communicator ends every later operation with the same
+// code. Layer: simulator. What a good operation gave is for "results", what a failed one says for "error record".
 #pragma once
 
 #include "simulator/scenario/scenario.h"
