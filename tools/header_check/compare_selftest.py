@@ -49,8 +49,8 @@ SEEDS = (
         "parameter of another type",
         "asc_dcci_single",
         "simt_api/device_functions.h",
-        r"asc_dcci_single\(__gm__ void\*\)",
-        "asc_dcci_single(__gm__ int*)",
+        r"asc_dcci_single\(__gm__ void\*",
+        "asc_dcci_single(__gm__ int*",
         "the twin has `void (int *)`",
     ),
     Seed(
