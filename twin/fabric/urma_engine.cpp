@@ -87,7 +87,7 @@ UrmaEngine::UrmaEngine(const EngineConfig& config, Memory& memory, WriteSink& si
 // Every slot of the rings has the owner bit of the last entry that it held.
 void UrmaEngine::age(uint32_t peer) {
     const uint32_t first = config_.first_index;
-    queues_[peer] = {first, first, first, first, false};
+    queues_[peer] = {first, first, first, first, WqeFault::kNone};
     auto* context = reinterpret_cast<QueueContext*>(table_ + peer * kQueueContextStride);
     context->posted = first;
     context->consumed = first;
@@ -117,16 +117,16 @@ void UrmaEngine::ring(uint64_t at, uint32_t value) {
 void UrmaEngine::ring_sq(uint32_t peer, uint32_t producer) {
     Queue& queue = queues_[peer];
     ++doorbells_;
-    if (queue.is_stopped) return;
+    if (queue.is_stopped()) return;
     if (producer - queue.consumed > config_.sq_depth || producer - queue.consumed < queue.rung - queue.consumed) {
         complete(peer, queue.consumed, {CqeStatus::kBadWqe, WqeFault::kOverrun}, 0);
-        stop(peer);
+        stop(peer, WqeFault::kOverrun);
         return;
     }
     num_pending_ += producer - queue.rung;
     queue.rung = producer;
     if (config_.is_stepped) return;
-    while (!queue.is_stopped && queue.consumed != queue.rung)
+    while (!queue.is_stopped() && queue.consumed != queue.rung)
         execute_one(peer);
 }
 
@@ -135,7 +135,7 @@ void UrmaEngine::ring_cq(uint32_t peer, uint32_t consumer) {
     // The register has 24 bits: the index is the one within that distance behind the producer.
     const uint32_t behind = (queue.cq_produced - consumer) & kCqDoorbellMask;
     if (behind > queue.cq_produced - queue.cq_consumed) {  // moves back, or past what was completed
-        stop(peer);
+        stop(peer, WqeFault::kCqIndex);
         return;
     }
     queue.cq_consumed = queue.cq_produced - behind;
@@ -143,7 +143,7 @@ void UrmaEngine::ring_cq(uint32_t peer, uint32_t consumer) {
 
 void UrmaEngine::run_one_each() {
     for (uint32_t peer = 0; num_pending_ != 0 && peer < queues_.size(); ++peer) {
-        if (!queues_[peer].is_stopped && queues_[peer].consumed != queues_[peer].rung) execute_one(peer);
+        if (!queues_[peer].is_stopped() && queues_[peer].consumed != queues_[peer].rung) execute_one(peer);
     }
 }
 
@@ -210,7 +210,7 @@ void UrmaEngine::complete(uint32_t peer, uint32_t index, const Verdict& verdict,
         --queue.cq_produced;
         status = static_cast<uint32_t>(CqeStatus::kLost);
         substatus = static_cast<uint32_t>(WqeFault::kCqOverrun);
-        stop(peer);
+        stop(peer, WqeFault::kCqOverrun);
     }
     const uint32_t produced = queue.cq_produced++;
     uint32_t words[kCqeWords] = {};
@@ -222,9 +222,9 @@ void UrmaEngine::complete(uint32_t peer, uint32_t index, const Verdict& verdict,
     std::memcpy(ring + uint64_t{produced & (config_.cq_depth - 1)} * kCqeBytes, words, kCqeBytes);
 }
 
-void UrmaEngine::stop(uint32_t peer) {
+void UrmaEngine::stop(uint32_t peer, WqeFault why) {
     Queue& queue = queues_[peer];
-    queue.is_stopped = true;
+    queue.stopped_by = why;
     num_pending_ -= queue.rung - queue.consumed;
     queue.consumed = queue.rung;
 }

@@ -33,6 +33,7 @@ enum class WqeFault : uint32_t {
     kRemoteRange,  // not whole blocks inside the peer's window, in fabric addresses
     kInjected,     // a planted fault
     kCqOverrun,    // a completion found no free CQE; the queue stops
+    kCqIndex,      // the CQ doorbell moves back, or past what was completed: in no CQE; the queue stops
 };
 
 // Asks to come after the earlier WQEs of its queue. What relaxed order (1) promises is not documented: nothing, here.
@@ -106,6 +107,8 @@ class UrmaEngine {
     };
     uint32_t pending(uint32_t peer) const { return queues_[peer].rung - queues_[peer].consumed; }
     uint32_t take(uint32_t peer);  // its index; pending(peer) != 0
+    // What has stopped the queue: kOverrun, kCqOverrun or kCqIndex; kNone: nothing has.
+    WqeFault stopped_by(uint32_t peer) const { return queues_[peer].stopped_by; }
     Verdict read(uint32_t peer, uint32_t index, WqeFields* wqe) const;
     void complete(uint32_t peer, uint32_t index, const Verdict& verdict, uint32_t bytes);
     uint64_t remote_offset(uint32_t peer, const WqeFields& wqe) const {
@@ -123,7 +126,8 @@ class UrmaEngine {
         uint32_t consumed = 0;     // WQEs executed
         uint32_t cq_produced = 0;  // CQEs written
         uint32_t cq_consumed = 0;  // as the CQ doorbell says
-        bool is_stopped = false;   // after a CQ overrun or an impossible index
+        WqeFault stopped_by = WqeFault::kNone;
+        bool is_stopped() const { return stopped_by != WqeFault::kNone; }
     };
 
     void age(uint32_t peer);
@@ -132,7 +136,7 @@ class UrmaEngine {
     void ring_cq(uint32_t peer, uint32_t consumer);
     void execute_one(uint32_t peer);
     Verdict check(uint32_t peer, const WqeFields& wqe, uint32_t index) const;
-    void stop(uint32_t peer);
+    void stop(uint32_t peer, WqeFault why);
 
     EngineConfig config_;
     WriteSink& sink_;

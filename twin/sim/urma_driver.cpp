@@ -28,12 +28,17 @@ bool UrmaDriver::store(const void* address, uint64_t value, unsigned bytes) {
     if (!engine_.store(address, value, bytes)) return false;
     shared_.trace.mix(TraceKind::kDoorbell, rank_, value);
     for (uint32_t peer = 0; peer < queues_.size(); ++peer) {
+        check_queue(peer);
         if (shared_.timeline != nullptr) shared_.timeline->pending(seat_, peer, engine_.pending(peer), shared_.now);
         if (queues_[peer].is_fetching || engine_.pending(peer) == 0) continue;
         queues_[peer].is_fetching = true;
         shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kFetch, seat_, peer);
     }
     return true;
+}
+
+void UrmaDriver::check_queue(uint32_t peer) {
+    shared_.findings.report("queues", stop_fault(rank_, peer, engine_.stopped_by(peer)));
 }
 
 void UrmaDriver::read(Record& record) {
@@ -131,6 +136,7 @@ uint64_t UrmaDriver::complete(uint32_t number) {
     shared_.trace.mix(TraceKind::kComplete, rank_, record.index);
     if (shared_.timeline != nullptr) shared_.timeline->completes(seat_, number, shared_.now);
     engine_.complete(record.peer, record.index, record.verdict, record.fields.length);
+    check_queue(record.peer);
     const QueueContext& queue = engine_.context(record.peer);
     const uint64_t at = queue.cq_base + uint64_t{queues_[record.peer].produced++ & (queue.cq_depth - 1)} * kCqeBytes;
     free_.push_back(number);

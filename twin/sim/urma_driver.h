@@ -49,6 +49,7 @@ class UrmaDriver final : private twin::WriteSink {
     };
 
     void read(Record& record);
+    void check_queue(uint32_t peer);
     bool must_wait(uint32_t number);
     bool move_data(Record& record);
     void executed(uint32_t number);
