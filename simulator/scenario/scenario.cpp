@@ -8,6 +8,7 @@
 
 #include "contract/arch35/cqe.h"
 #include "contract/arch35/wqe.h"
+#include "contract/limits.h"
 #include "simulator/scenario/oracle.h"
 
 namespace ascend_deepep::simulator {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr uint64_t kScenarioSalt = 0x5C3A91E7D2B60F48ULL;  // a world draws from the bare seed
 constexpr uint64_t kTimeoutNs = 200'000'000;               // the slowest worlds need some tens of milliseconds
+constexpr uint32_t kMostHidden = 512;
 constexpr uint32_t kManyExperts = 96;                      // of a rank: then a control message has two blocks
 constexpr uint64_t kSecondTags = uint64_t{0x10000} << 32;  // far from those of the first communicator
 
@@ -30,13 +32,17 @@ uint32_t draw_cores(sim::Random& random) {
 // Of a communicator of limits.num_ranks ranks.
 void draw_limits(sim::Random& random, CommunicatorLimits* limits, CallShape* shape) {
     limits->max_tokens = random.one_in(6) ? 24 : random.between(1, 10);
-    limits->hidden = random.between(64 / 16, 512 / 16) * 16;
+    limits->hidden = random.between(kMinHidden / kHiddenMultiple, kMostHidden / kHiddenMultiple) * kHiddenMultiple;
     const uint32_t local = random.one_in(8) ? kManyExperts : random.between(1, 6);
     limits->num_experts = limits->num_ranks * local;
     limits->num_topk = random.between(1, std::min(8U, limits->num_experts));
     // A call may be smaller than what the communicator was made for.
     const bool is_smaller = random.one_in(4);
-    shape->hidden = is_smaller ? random.between(64 / 16, limits->hidden / 16) * 16 : limits->hidden;
+    shape->hidden = limits->hidden;
+    if (is_smaller) {
+        shape->hidden =
+            random.between(kMinHidden / kHiddenMultiple, limits->hidden / kHiddenMultiple) * kHiddenMultiple;
+    }
     shape->num_topk = is_smaller ? random.between(1, limits->num_topk) : limits->num_topk;
 }
 

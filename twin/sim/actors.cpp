@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "twin/runtime/launch_state.h"
+#include "twin/sim/checks/kernel_rules.h"
 
 namespace ascend_deepep::sim {
 namespace {
@@ -108,8 +109,7 @@ void Actors::host_main(void* argument) {
     } catch (const std::exception& caught) {
         error = caught.what();
     }
-    self.shared_.findings.report("kernel rules",
-                                 error.empty() ? "" : "rank " + std::to_string(host.rank) + ": " + error);
+    self.shared_.findings.report("kernel rules", kernel_fault(host.rank, error));
     error = std::string();
     rank.body = nullptr;
     rank.is_done = true;

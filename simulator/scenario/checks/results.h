@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checker "results": the outputs of a good operation are those of the oracle, bit for bit, and a dispatch that was
-// refused or failed leaves counts of zero. Layer: simulator. It looks at nothing else that a kernel wrote, and not at
-// the rows of an operation that gave none.
+// refused or failed leaves counts of zero. Layer: simulator. Rows of expand_x behind the last one are untouched, which
+// the contract leaves open. What lies behind the triples it leaves open as well, and there nobody looks; nor at the
+// rows of an operation that gave none.
 #pragma once
 
 #include "simulator/scenario/scenario.h"
