@@ -2,10 +2,15 @@
 // Layer: simulator.
 #include "simulator/scenario/inputs.h"
 
+#include <algorithm>
+
+#include "contract/token_layout.h"
 #include "simulator/scenario/oracle.h"
 
 namespace ascend_deepep::simulator {
 namespace {
+
+constexpr uint64_t kLinkParts = 16;  // of a time-out: one is what a link may be busy with the rows of a call
 
 void settle(const Channel& channel, std::vector<Operation>* operations) {
     Inputs inputs(channel);
@@ -64,6 +69,15 @@ uint64_t num_items(const Scenario& scenario) {
         items += uint64_t{limits.max_tokens} * channel.shape.num_topk + limits.num_ranks + limits.num_experts;
     }
     return items + (scenario.has_survivors ? items + scenario.world.limits.num_experts : 0);
+}
+
+uint64_t most_block_ns(const Scenario& scenario) {
+    uint64_t blocks = 1;
+    for (uint32_t number = 0; number < (scenario.second ? 2U : 1U); ++number) {
+        const CommunicatorLimits limits = channel_of(scenario, number).config.limits;
+        blocks = std::max(blocks, uint64_t{limits.max_tokens} * limits.num_topk * row_blocks(limits.hidden));
+    }
+    return scenario.world.timeout_ns / kLinkParts / blocks;
 }
 
 }  // namespace ascend_deepep::simulator

@@ -30,4 +30,7 @@ bool has_remote_row(const Scenario& scenario);
 // Rows and messages of all calls: what the size of a world is measured by.
 uint64_t num_items(const Scenario& scenario);
 
+// Longest time of a block on a link with which the rows of one call are far from a time-out.
+uint64_t most_block_ns(const Scenario& scenario);
+
 }  // namespace ascend_deepep::simulator

@@ -143,6 +143,7 @@ constexpr Setting kSettings[] = {
     number<[](S s) { return &s->world.schedule->store_slots; }>("store_slots"),
     number<[](S s) { return &s->world.schedule->store_ns; }>("store_ns"),
     {"evictions", get_evictions, set_evictions},
+    number<[](S s) { return &s->world.schedule->block_ns; }>("block_ns"),
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "contract/arch35/queue_tables.h"
 #include "op_host/check.h"
 #include "op_host/sizes.h"
+#include "simulator/scenario/inputs.h"
 #include "simulator/scenario/overrides.h"
 #include "simulator/scenario/values.h"
 
@@ -110,6 +111,8 @@ void check_scenario(const Scenario& scenario) {
     check_operations(scenario);
     check_fault(scenario);
     check_schedule(scenario.world.schedule.value());
+    check_within("block_ns", scenario.world.schedule->block_ns, 0, most_block_ns(scenario),
+                 "with which the rows of a call are far from the time-out");
 }
 
 }  // namespace ascend_deepep::simulator

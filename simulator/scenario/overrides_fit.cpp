@@ -3,6 +3,7 @@
 // something in every world. What was set stays as it is, and is refused where it cannot be. Layer: simulator.
 #include <algorithm>
 
+#include "simulator/scenario/inputs.h"
 #include "simulator/scenario/overrides.h"
 
 namespace ascend_deepep::simulator {
@@ -39,6 +40,11 @@ class Fit {
         if (is_free("fault_core")) fault.core %= std::max(1U, s_.world.num_cores);
     }
 
+    void schedule() {
+        uint64_t& block_ns = s_.world.schedule->block_ns;
+        if (is_free("block_ns")) block_ns = std::min(block_ns, most_block_ns(s_));
+    }
+
   private:
     bool is_free(const char* name) const {
         return std::none_of(settings_.begin(), settings_.end(), [name](const auto& set) { return set.first == name; });
@@ -55,6 +61,7 @@ void fit_scenario(const Settings& settings, const Scenario& drawn, Scenario* sce
     Fit fit(settings, scenario);
     fit.shape(drawn.world.limits.num_experts / drawn.world.limits.num_ranks);
     fit.actors();
+    fit.schedule();
 }
 
 }  // namespace ascend_deepep::simulator

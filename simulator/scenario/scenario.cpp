@@ -172,7 +172,7 @@ Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced) {
 void draw_schedule(uint64_t seed, Scenario* scenario) {
     sim::Random random(seed);  // as a world that draws its own
     scenario->world.seed = seed;
-    scenario->world.schedule = sim::draw_schedule(random);
+    scenario->world.schedule = sim::draw_schedule(seed, random);
 }
 
 std::vector<Operation> all_operations(const Scenario& s) {
@@ -237,6 +237,7 @@ std::vector<std::string> conditions_of(const Scenario& s) {
     name_condition(has_index_wrap, "index-wrap", &names);
     name_condition(has_cq_index_wrap, "cq-index-wrap", &names);
     name_condition(s.second.has_value(), "two-communicators", &names);
+    name_condition(s.world.schedule->block_ns != 0, "limited-links", &names);
     name_condition(true, "evictions-" + std::string(sim::evictions_name(s.world.schedule->evictions)), &names);
     return names;
 }

@@ -74,13 +74,30 @@ struct Schedule {
     uint32_t store_slots;    // posted stores of a core, of either unit; 0: they become visible at once
     uint64_t store_ns;       // longest pause of a core's posted stores
     Evictions evictions;
+    uint64_t block_ns;  // of a block on the slowest link, which takes one after another; 0: links are not limited
 };
 
 // Of a world whose order is fixed: a core goes on until it waits, a piece is all of a block's data or its flag area,
 // what is under way comes as soon as anything else happens, stores at once, and lines stay in caches.
-constexpr Schedule kOrderly{40, 0, 0, 15, 1, 1, 1, 1, 0, 1, Evictions::kOff};
+constexpr Schedule kOrderly{40, 0, 0, 15, 1, 1, 1, 1, 0, 1, Evictions::kOff, 0};
 
-inline Schedule draw_schedule(Random& random) {
+// Links have a generator of their own, so that what `random` gives stays what it was before they had a speed.
+constexpr uint64_t kLinkSalt = 0x7A1D5E9034C8B20DULL;
+
+inline uint64_t draw_block_ns(uint64_t seed) {
+    constexpr uint64_t kBlockWays[] = {10, 100, 1000, 4000};  // a network of 400 Gb/s: 10
+    Random random(seed ^ kLinkSalt);
+    return random.one_in(4) ? random.pick(kBlockWays) : 0;
+}
+
+// Nanoseconds of a block on one link.
+inline uint64_t draw_link_ns(uint64_t seed, uint64_t block_ns, uint32_t from, uint32_t to) {
+    Random random((seed ^ kLinkSalt) + (uint64_t{from} << 32) + to + 1);
+    return random.below(block_ns + 1);
+}
+
+// `random`: that of the seed, when nothing has been drawn from it yet.
+inline Schedule draw_schedule(uint64_t seed, Random& random) {
     constexpr uint64_t kWays[] = {1, 40, 400, 4000, 40000, 400000};
     constexpr uint64_t kStoreWays[] = {1, 40, 400, 4000};
     constexpr uint32_t kStoreSlots[] = {0, 2, 8, 32};
@@ -96,6 +113,7 @@ inline Schedule draw_schedule(Random& random) {
     schedule.store_slots = random.pick(kStoreSlots);
     schedule.store_ns = random.pick(kStoreWays);
     schedule.evictions = static_cast<Evictions>(random.below(static_cast<uint32_t>(Evictions::kCount)));
+    schedule.block_ns = draw_block_ns(seed);
     return schedule;
 }
 

@@ -18,11 +18,12 @@ namespace ascend_deepep::sim {
 class Wire;
 
 struct Shared {
-    explicit Shared(uint64_t seed) : random(seed) {}
+    explicit Shared(uint64_t seed) : seed(seed), random(seed) {}
 
     // A moment up to `longest` from now, never now.
     uint64_t soon(uint64_t longest) { return now + 1 + random.below(longest); }
 
+    uint64_t seed;
     Random random;
     TraceHash trace;
     EventQueue events;

@@ -18,8 +18,13 @@ Wire::Wire(Shared& shared, Actors& actors, WindowArena& arena, std::vector<uint3
       members_(std::move(members)),
       number_(static_cast<uint32_t>(shared.wires.size())),
       in_air_(arena.num_ranks(), 0),
-      told_at_(arena.num_ranks() * arena.num_ranks(), 0) {
+      told_at_(arena.num_ranks() * arena.num_ranks(), 0),
+      links_(arena.num_ranks() * arena.num_ranks()) {
     shared_.wires.push_back(this);
+    for (uint32_t link = 0; link < links_.size(); ++link) {
+        const uint32_t from = members_[link / arena.num_ranks()], to = members_[link % arena.num_ranks()];
+        links_[link].block_ns = draw_link_ns(shared_.seed, shared_.schedule.block_ns, from, to);
+    }
 }
 
 bool Wire::pass_fault(const RemoteWrite& write, uint64_t* extra_ns) {
@@ -78,33 +83,39 @@ uint64_t Wire::put(const RemoteWrite& write, const uint8_t* source, uint64_t aft
     uint64_t extra_ns = 0;
     if (!shared_.findings.empty() || !pass_fault(write, &extra_ns)) return shared_.now;
     extra_ns += std::max(after_ns, shared_.now) - shared_.now;
-    uint64_t landed_ns = 0;
     const uint32_t number = new_flight(write, source);
-    Flight& flight = flights_[number];
     ++in_air_[write.from];
     if (shared_.timeline != nullptr)
         shared_.timeline->leaves(number_, number, members_[write.from], members_[write.to], write.offset, write.bytes,
                                  shared_.now);
-    for (uint64_t block = 0; block < write.bytes; block += kBlockBytes) {
-        uint64_t last = 0;
-        for (uint64_t at = 0; at < kBlockDataBytes;) {
-            const uint64_t units = 1 + shared_.random.below(shared_.schedule.piece_units);
-            const uint64_t bytes = std::min<uint64_t>(units * kUnitBytes, kBlockDataBytes - at);
-            const uint64_t due = shared_.soon(shared_.schedule.delivery_ns) + extra_ns;
-            shared_.events.add(due, EventKind::kPiece, number_, number, static_cast<uint32_t>(block + at),
-                               static_cast<uint32_t>(bytes));
-            last = std::max(last, due);
-            at += bytes;
-            ++flight.pieces_left;
-        }
-        uint64_t due = shared_.soon(shared_.schedule.delivery_ns) + extra_ns;
-        if (shared_.assumptions.flags_after_data) due = std::max(due, last + 1);  // A1
-        landed_ns = std::max({landed_ns, last, due});
-        shared_.events.add(due, EventKind::kPiece, number_, number, static_cast<uint32_t>(block + kBlockDataBytes),
-                           kFlagBytes);
+    uint64_t landed_ns = 0;
+    for (uint64_t block = 0; block < write.bytes; block += kBlockBytes)
+        landed_ns = std::max(landed_ns, send_block(number, block, extra_ns));
+    return landed_ns;
+}
+
+uint64_t Wire::send_block(uint32_t number, uint64_t block, uint64_t extra_ns) {
+    Flight& flight = flights_[number];
+    Link& link = links_[flight.write.from * arena_.num_ranks() + flight.write.to];
+    link.free_at = std::max(link.free_at, shared_.now) + link.block_ns;
+    extra_ns += link.free_at - shared_.now;
+    uint64_t last = 0;
+    for (uint64_t at = 0; at < kBlockDataBytes;) {
+        const uint64_t units = 1 + shared_.random.below(shared_.schedule.piece_units);
+        const uint64_t bytes = std::min<uint64_t>(units * kUnitBytes, kBlockDataBytes - at);
+        const uint64_t due = shared_.soon(shared_.schedule.delivery_ns) + extra_ns;
+        shared_.events.add(due, EventKind::kPiece, number_, number, static_cast<uint32_t>(block + at),
+                           static_cast<uint32_t>(bytes));
+        last = std::max(last, due);
+        at += bytes;
         ++flight.pieces_left;
     }
-    return landed_ns;
+    uint64_t due = shared_.soon(shared_.schedule.delivery_ns) + extra_ns;
+    if (shared_.assumptions.flags_after_data) due = std::max(due, last + 1);  // A1
+    shared_.events.add(due, EventKind::kPiece, number_, number, static_cast<uint32_t>(block + kBlockDataBytes),
+                       kFlagBytes);
+    ++flight.pieces_left;
+    return std::max(last, due);
 }
 
 void Wire::piece(const Event& event) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Remote writes of MTE3 and URMA alike: they leave whole and become visible in pieces, each at a moment of its own.
-// Layer: twin/sim. A1: the flag area of a block after its data. Nothing else orders pieces, blocks or writes.
+// Layer: twin/sim. A1: the flag area of a block after its data. Nothing else orders pieces, blocks or writes. Where
+// links are limited, blocks leave one after another, and then take their way.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +40,16 @@ class Wire {
         std::vector<uint8_t> data;
     };
 
+    struct Link {
+        uint64_t block_ns = 0;
+        uint64_t free_at = 0;  // when all blocks so far have left
+    };
+
     uint32_t new_flight(const RemoteWrite& write, const uint8_t* source);
     // Nanoseconds that a fault adds; false: the write is lost.
     bool pass_fault(const RemoteWrite& write, uint64_t* extra_ns);
+    // Sends block `block` of a flight. When it will be visible.
+    uint64_t send_block(uint32_t flight, uint64_t block, uint64_t extra_ns);
 
     Shared& shared_;
     Actors& actors_;
@@ -52,6 +60,7 @@ class Wire {
     std::vector<uint32_t> free_;
     std::vector<uint32_t> in_air_;
     std::vector<uint64_t> told_at_;
+    std::vector<Link> links_;  // by sender and receiver
     uint64_t num_writes_ = 0;
 };
 

@@ -23,7 +23,7 @@ Shared make_shared(const WorldConfig& config) {
     shared.fault = config.fault;
     shared.timeline = config.timeline;
     shared.timeout_ns = config.timeout_ns;
-    const Schedule drawn = draw_schedule(shared.random);
+    const Schedule drawn = draw_schedule(config.seed, shared.random);
     shared.schedule = config.schedule.value_or(drawn);
     shared.choices = config.choices;
     if (shared.choices != nullptr) shared.random.be_calm();

@@ -40,6 +40,7 @@ _CALM = {
     "store_slots": "0",
     "store_ns": "1",
     "evictions": "off",
+    "block_ns": "0",
 }
 
 

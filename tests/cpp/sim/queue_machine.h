@@ -22,8 +22,9 @@ struct QueueMachine {
     twin::Memory memory{twin::UrmaEngine::memory_bytes(2, kWqes, kWqes)};
     sim::UrmaDriver driver;
 
-    explicit QueueMachine(uint64_t seed)
-        : shared(drawn(seed)),
+    // `block_ns`: of the slowest link.
+    explicit QueueMachine(uint64_t seed, uint64_t block_ns = 0)
+        : shared(drawn(seed, block_ns)),
           arena(2, window_layout(limits), kStaleTag, shared.random),
           actors(shared, 2, 1, [](uint32_t) { return true; }),
           wire(shared, actors, arena, {0, 1}),
@@ -36,9 +37,10 @@ struct QueueMachine {
             std::memset(arena.window(1) + slot(index), 0, kBlockDataBytes);
     }
 
-    static sim::Shared drawn(uint64_t seed) {
+    static sim::Shared drawn(uint64_t seed, uint64_t block_ns) {
         sim::Shared shared(seed);
-        shared.schedule = sim::draw_schedule(shared.random);
+        shared.schedule = sim::draw_schedule(seed, shared.random);
+        shared.schedule.block_ns = block_ns;
         return shared;
     }
     twin::EngineConfig config() {

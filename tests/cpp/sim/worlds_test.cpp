@@ -71,7 +71,7 @@ TEST(worlds_meet_every_condition) {
     for (uint32_t depth = kMinQueueDepth; depth <= kMaxQueueDepth; depth *= 2)
         CHECK(summary.conditions().at("ring-" + std::to_string(depth)) >= 20);
     for (const char* name : {"tag-wrap", "index-wrap", "cq-index-wrap", "two-communicators", "evictions-off",
-                             "evictions-random", "evictions-storm"})
+                             "evictions-random", "evictions-storm", "limited-links"})
         CHECK(summary.conditions().at(name) >= 20);
     CHECK(summary.remote() * 100 >= summary.worlds() * 80);
 }

@@ -23,7 +23,7 @@ def test_a_world_with_all_of_its_fields_set_takes_the_same_steps() -> None:
 
 
 def test_a_schedule_seed_changes_the_steps_and_nothing_else() -> None:
-    schedule = ["run_bits", "slow_shift", "pipe_shift", "piece_units"]
+    schedule = ["run_bits", "slow_shift", "pipe_shift", "piece_units", "block_ns"]
     schedule += ["delivery_ns", "wqe_ns", "completion_ns", "host_ns", "store_slots", "store_ns", "evictions"]
     drawn = settings_of(3)
     other = _simulator.scenario(3, schedule_seed=99)["settings"]
