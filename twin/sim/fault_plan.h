@@ -49,8 +49,9 @@ struct FaultPlan {
     uint64_t ns = 0;
     bool is_silent = false;
     bool has_struck = false;
-    bool is_over = false;  // what it broke works again
-    uint64_t counted = 0;  // events of its kind so far
+    bool is_over = false;      // what it broke works again
+    uint64_t counted = 0;      // events of its kind so far
+    uint32_t struck_peer = 0;  // of a fault of a WQE or a write that has struck: whom that was for
     // Of a fault of a WQE that has struck: whose it was.
     uint32_t struck_communicator = 0;
     uint64_t struck_sequence = 0;

@@ -70,10 +70,11 @@ void UrmaDriver::fetch(uint32_t peer) {
     shared_.events.add(shared_.soon(shared_.schedule.wqe_ns), EventKind::kFetch, seat_, peer);
 }
 
-bool UrmaDriver::is_struck(SimFault kind) {
+bool UrmaDriver::is_struck(SimFault kind, uint32_t peer) {
     FaultPlan& fault = shared_.fault;
     if (fault.kind != kind || fault.is_over || fault.rank != process_ || fault.counted++ != fault.at) return false;
     fault.has_struck = true;
+    fault.struck_peer = wire_.process_of(peer);
     fault.struck_communicator = wire_.number();
     fault.struck_sequence = arena_.page(rank_).state.sequence;
     return true;
@@ -99,11 +100,11 @@ bool UrmaDriver::must_wait(uint32_t number) {
 
 // False: it will never complete.
 bool UrmaDriver::move_data(Record& record) {
-    if (is_struck(SimFault::kBadCqe)) {
+    if (is_struck(SimFault::kBadCqe, record.peer)) {
         record.verdict = {CqeStatus::kRemoteAccess, twin::WqeFault::kInjected};
         return true;
     }
-    if (is_struck(SimFault::kWqeLost)) return !shared_.fault.is_silent;
+    if (is_struck(SimFault::kWqeLost, record.peer)) return !shared_.fault.is_silent;
     const bool is_ordered = shared_.assumptions.order_bits_are_kept && twin::wqe_is_ordered(record.fields);
     visible_after_ns_ = is_ordered ? queues_[record.peer].landed_ns : 0;
     const auto* source = reinterpret_cast<const uint8_t*>(record.fields.local_address);

@@ -53,7 +53,7 @@ class UrmaDriver final : private twin::WriteSink {
     bool must_wait(uint32_t number);
     bool move_data(Record& record);
     void executed(uint32_t number);
-    bool is_struck(SimFault kind);
+    bool is_struck(SimFault kind, uint32_t peer);
 
     Shared& shared_;
     Wire& wire_;

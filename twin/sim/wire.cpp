@@ -39,6 +39,7 @@ bool Wire::pass_fault(const RemoteWrite& write, uint64_t* extra_ns) {
         case SimFault::kLateWrite:
             if (fault.counted++ != fault.at) return true;
             *extra_ns = fault.ns;
+            fault.struck_peer = members_[write.to];
             break;
         case SimFault::kLinkCut:
             if (!is_link || fault.counted++ < fault.at) return true;

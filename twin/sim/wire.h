@@ -32,6 +32,7 @@ class Wire {
     uint64_t told_at(uint32_t from, uint32_t to) const { return told_at_[from * arena_.num_ranks() + to]; }
     uint64_t num_writes() const { return num_writes_; }
     uint32_t number() const { return number_; }
+    uint32_t process_of(uint32_t rank) const { return members_[rank]; }
 
   private:
     struct Flight {

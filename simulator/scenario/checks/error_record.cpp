@@ -11,7 +11,7 @@ bool is_queue_stage(Stage stage) {
     return stage == Stage::kDoorbell || stage == Stage::kWqeBuilder || stage == Stage::kSend;
 }
 
-// Whom a fault makes look guilty: its rank, and the other end where it strikes a connection.
+// Whom a fault makes look guilty: its rank, and the other end where it strikes a connection, a WQE or a write.
 bool explains(const sim::FaultPlan& fault, const sim::Communicator& communicator, uint32_t root) {
     const uint32_t rank = communicator.rank_of(fault.rank);
     switch (fault.kind) {
@@ -27,13 +27,22 @@ bool explains(const sim::FaultPlan& fault, const sim::Communicator& communicator
         case sim::SimFault::kBadCqe:
         case sim::SimFault::kWqeLost:
         case sim::SimFault::kLateWrite:
-            return root < communicator.num_ranks();
+            return root == rank || root == communicator.rank_of(fault.struck_peer);
         case sim::SimFault::kNone:
         case sim::SimFault::kLinkSlow:
         case sim::SimFault::kCount:
             return false;
     }
     return false;
+}
+
+uint64_t longest_wait(const sim::FaultPlan& fault, uint64_t timeout_ns) {
+    return timeout_ns + timeout_ns / 4 + (fault.kind == sim::SimFault::kCoreStalls ? fault.ns : 0);
+}
+
+// A launch returns when all that it has written is visible (A2).
+uint64_t longest_call(const sim::FaultPlan& fault, uint64_t wait_ns) {
+    return wait_ns + (fault.kind == sim::SimFault::kLateWrite ? fault.ns : 0);
 }
 
 // The root has not entered the operation: the fault holds it up, or its host has left after a failure elsewhere.
@@ -75,9 +84,10 @@ std::string record_fault(const Channel& channel, const sim::World& world, uint32
     if (!missing.empty()) return wrong(missing);
     const sim::FaultPlan& fault = world.fault();
     const bool is_death = fault.kind == sim::SimFault::kRankDies;
-    const uint64_t most_ns = is_death ? channel.timeout_ns + channel.timeout_ns / 4 : 4 * channel.timeout_ns;
-    if (record.elapsed_cycles > most_ns || (is_death && elapsed_ns > most_ns)) {
-        return wrong("failed after " + std::to_string(elapsed_ns) + " ns, beyond any deadline");
+    const uint64_t wait_ns = longest_wait(fault, channel.timeout_ns);
+    if (record.elapsed_cycles > wait_ns || elapsed_ns > longest_call(fault, wait_ns)) {
+        return wrong("failed after " + std::to_string(elapsed_ns) + " ns, of which a wait took " +
+                     std::to_string(record.elapsed_cycles) + ": beyond its deadline");
     }
     const bool is_known = record.root < communicator.num_ranks();
     if (is_known && !is_death && is_behind(communicator, record.root, sequence)) return "";
