@@ -13,9 +13,6 @@ from typing import NamedTuple
 World = Mapping[str, str]
 Steps = Iterator[dict[str, str]]
 
-MIN_CORES = 4
-MIN_HIDDEN = 64
-_HIDDEN_MULTIPLE = 16
 # Settings of a world that has nothing special, and of a calm one: tried one by one. What makes no world smaller or
 # calmer, such as the values of tags, is not here: each would make the line longer.
 _PLAIN = {
@@ -100,6 +97,12 @@ def _less(now: int, least: int) -> list[int]:
     return sorted({least, (least + now) // 2, now - 1} - {now}) if now > least else []
 
 
+def _limits() -> dict[str, int]:
+    from ascend_deepep import _runtime
+
+    return _runtime.limits()
+
+
 def _fault(world: World) -> Steps:
     if world["fault"] != "none":
         yield {"fault": "none"}
@@ -125,7 +128,7 @@ def _act_of(act: str, ranks: int) -> str:
 
 
 def _cores(world: World) -> Steps:
-    for cores in _less(int(world["cores"]), MIN_CORES):
+    for cores in _less(int(world["cores"]), _limits()["min_cores"]):
         yield {"cores": str(cores), "fault_core": str(int(world["fault_core"]) % cores)}
 
 
@@ -149,8 +152,10 @@ def _topk(world: World) -> Steps:
 
 
 def _hidden(world: World) -> Steps:
-    for units in _less(int(world["hidden"]) // _HIDDEN_MULTIPLE, MIN_HIDDEN // _HIDDEN_MULTIPLE):
-        hidden = str(units * _HIDDEN_MULTIPLE)
+    limits = _limits()
+    unit = limits["hidden_multiple"]
+    for units in _less(int(world["hidden"]) // unit, limits["min_hidden"] // unit):
+        hidden = str(units * unit)
         yield {"hidden": hidden, "max_hidden": hidden}
     if world["hidden"] != world["max_hidden"]:
         yield {"max_hidden": world["hidden"]}
