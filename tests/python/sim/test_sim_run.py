@@ -3,35 +3,25 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[3]
-HASH = re.compile(r"^seed (\d+): hash ([0-9a-f]{16}) ", re.MULTILINE)
-
-
-def sim_run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    program = Path(os.environ.get("ASCEND_DEEPEP_SIM_RUN", ROOT / "build/dev/tests/sim_run"))
-    assert program.is_file(), f"{program} is missing: build the C++ tests, or set ASCEND_DEEPEP_SIM_RUN"
-    return subprocess.run([str(program), *arguments], capture_output=True, text=True, timeout=120, check=False)
+from sim_run import hashes, sim_run
 
 
 def test_two_processes_take_the_same_steps() -> None:
     first = sim_run("--seeds", "1..20", "--verbose")
     second = sim_run("--seeds", "1..20", "--verbose")
     assert first.returncode == second.returncode == 0
-    hashes = HASH.findall(first.stdout)
-    assert hashes == HASH.findall(second.stdout)
-    assert len({value for _, value in hashes}) == 20
+    of_first = hashes(first.stdout)
+    assert of_first == hashes(second.stdout)
+    assert len(set(of_first.values())) == 20
 
 
 def test_a_seed_alone_is_the_seed_among_others() -> None:
-    among = dict(HASH.findall(sim_run("--seeds", "1..8", "--verbose").stdout))
-    alone = dict(HASH.findall(sim_run("--seed", "8", "--verbose").stdout))
+    among = hashes(sim_run("--seeds", "1..8", "--verbose").stdout)
+    alone = hashes(sim_run("--seed", "8", "--verbose").stdout)
     assert alone == {"8": among["8"]}
 
 

@@ -1,22 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a seed is a trace that viewers read, and recording it changes nothing. Layer: tests.
-
-`sim_run` comes from the C++ build (build/dev, or ASCEND_DEEPEP_SIM_RUN).
-"""
+"""The timeline of a seed is a trace that viewers read, and recording it changes nothing. Layer: tests."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
+import sim_run
 
-ROOT = Path(__file__).resolve().parents[3]
 # Kinds of worlds, by how `sim_run --verbose` describes them: the first seed of each is looked at.
 WORLDS = {
     "one rank": r"ranks 1 .*",
@@ -24,23 +18,20 @@ WORLDS = {
     "mte": r"ranks [2-4] .* mte .*C(?!.*fault).*",
     "urma": r"ranks [2-4] .* urma .*C(?!.*fault).*",
 }
-HASH = re.compile(r"hash ([0-9a-f]{16}) .* virtual ns (\d+)")
 
 Event = dict[str, Any]
 
 
-def sim_run(*arguments: str) -> str:
-    program = Path(os.environ.get("ASCEND_DEEPEP_SIM_RUN", ROOT / "build/dev/tests/sim_run"))
-    assert program.is_file(), f"{program} is missing: build the C++ tests, or set ASCEND_DEEPEP_SIM_RUN"
-    result = subprocess.run([str(program), *arguments], capture_output=True, text=True, timeout=60, check=False)
+def output(*arguments: str) -> str:
+    result = sim_run.sim_run(*arguments)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
 
 def fingerprint(*arguments: str) -> tuple[str, int]:
-    found = HASH.search(sim_run("--verbose", *arguments))
+    found = sim_run.HASH.search(output("--verbose", *arguments))
     assert found
-    return found[1], int(found[2])
+    return found[2], int(found[3])
 
 
 def ns(event: Event) -> int:
@@ -49,7 +40,7 @@ def ns(event: Event) -> int:
 
 @pytest.fixture(scope="module")
 def descriptions() -> str:
-    return sim_run("--verbose", "--seeds", "1..150")
+    return output("--verbose", "--seeds", "1..150")
 
 
 @pytest.fixture(scope="module", params=WORLDS)

@@ -7,27 +7,17 @@ sequence number; and all calls of the communicator that the survivors make are g
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-from pathlib import Path
 
 import pytest
+from sim_run import sim_run
 
-ROOT = Path(__file__).resolve().parents[3]
 WORLDS = re.compile(r"^worlds (\d+) with remote rows \d+ with failed calls (\d+) with survivors (\d+)$", re.MULTILINE)
 
 
 @pytest.mark.long
 def test_a_rank_dies_at_500_points() -> None:
-    program = Path(os.environ.get("ASCEND_DEEPEP_SIM_RUN", ROOT / "build/dev/tests/sim_run"))
-    result = subprocess.run(
-        [str(program), "--fault", "rank-dies", "--seeds", "1..500"],
-        capture_output=True,
-        text=True,
-        timeout=540,
-        check=False,
-    )
+    result = sim_run("--fault", "rank-dies", "--seeds", "1..500", timeout=540)
     assert result.returncode == 0, result.stdout
     match = WORLDS.search(result.stdout)
     assert match
