@@ -14,7 +14,8 @@ class RunDict(TypedDict):
     virtual_ns: int
     failed_calls: int
     fault: str
-    struck: list[str]  # what happened of the world's fault and conditions, by name
+    struck: list[str]  # the world's fault, if it has struck
+    conditions: list[str]  # of the world, by name
     has_remote_row: bool
     survivors: int  # ranks of the communicator made after a failure; 0: none was made
 

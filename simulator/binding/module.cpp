@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "framework/runtime/kernel_library.h"
+#include "simulator/binding/convert.h"
 #include "simulator/binding/search.h"
 #include "simulator/scenario/runner.h"
 
@@ -42,9 +43,7 @@ SeedOptions make_options(bool faults, const std::string& fault, const std::vecto
     options.with_faults = faults;
     options.forced = sim::sim_fault_from_name(fault);
     if (options.forced == sim::SimFault::kCount) throw py::value_error("no fault is named '" + fault + "'");
-    for (const std::string& name : drop) {
-        if (!sim::drop_switch(name, &options.assumptions)) throw py::value_error("no switch is named '" + name + "'");
-    }
+    options.assumptions = assumptions_without(drop);
     options.schedule_seed = schedule_seed;
     options.settings = settings;
     return options;
@@ -62,15 +61,11 @@ py::dict scenario_dict(uint64_t seed, const SeedOptions& options) {
 }
 
 py::dict result_dict(uint64_t seed, const SeedResult& run) {
-    py::list findings;
-    for (const sim::Finding& finding : run.findings)
-        findings.append(py::make_tuple(finding.checker, finding.what));
     std::vector<std::string> struck;
     if (run.has_struck) struck.emplace_back(sim::sim_fault_name(run.fault));
-    struck.insert(struck.end(), run.conditions.begin(), run.conditions.end());
     py::dict result;
     result["seed"] = seed;
-    result["findings"] = findings;
+    result["findings"] = finding_list(run.findings);
     result["hash"] = run.hash;
     result["steps"] = run.steps;
     result["events"] = run.events;
@@ -79,6 +74,7 @@ py::dict result_dict(uint64_t seed, const SeedResult& run) {
     result["failed_calls"] = run.failures;
     result["fault"] = std::string(sim::sim_fault_name(run.fault));
     result["struck"] = struck;
+    result["conditions"] = run.conditions;
     result["has_remote_row"] = run.has_remote_row;
     result["survivors"] = run.num_survivors;
     return result;

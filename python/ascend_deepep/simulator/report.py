@@ -28,17 +28,13 @@ def seeds_json(result: SeedsResult, kinds: Sequence[str], smallest: Smallest) ->
         "max_ms": round(max(result.times, default=0.0) * 1e3, 1),
         "seconds": round(result.seconds, 1),
         "remote_percent": round(100 * result.remote / max(1, result.seeds), 1),
-        "faults": _worlds(result, kinds),
+        "faults": {kind: result.struck[kind] for kind in kinds},
+        "conditions": dict(sorted(result.conditions.items())),
         "failed_calls": result.failed_calls,
         "refused": len(result.refused),
         "steps": result.steps,
         "findings": [_failure_json(failure, smallest.get(failure.seed)) for failure in result.failures],
     }
-
-
-def _worlds(result: SeedsResult, kinds: Sequence[str]) -> dict[str, int]:
-    """Worlds by fault, those of no world too, and by condition."""
-    return {kind: result.struck[kind] for kind in (*kinds, *sorted(set(result.struck) - set(kinds)))}
 
 
 def _failure_json(failure: Failure, shrunk: Shrunk | None) -> dict[str, object]:
@@ -60,13 +56,9 @@ def _failure_json(failure: Failure, shrunk: Shrunk | None) -> dict[str, object]:
 
 
 def print_seeds(result: SeedsResult, kinds: Sequence[str], smallest: Smallest, console: Console) -> None:
-    """The table of faults, a few numbers, the failures, and the last line."""
-    table = Table(title="what struck, or stood at an edge", title_justify="left", box=box.SIMPLE)
-    table.add_column("fault or condition", no_wrap=True)
-    table.add_column("worlds", justify="right", no_wrap=True)
-    for kind, worlds in _worlds(result, kinds).items():
-        table.add_row(kind, str(worlds))
-    console.print(table)
+    """The tables of faults and conditions, a few numbers, the failures, and the last line."""
+    console.print(_table("fault that struck", {kind: result.struck[kind] for kind in kinds}))
+    console.print(_table("condition", dict(sorted(result.conditions.items()))))
     remote = 100 * result.remote / max(1, result.seeds)
     lines = [
         f"several ranks and a row between them: {remote:.1f} % of the worlds; failed calls: {result.failed_calls}",
@@ -85,6 +77,15 @@ def print_seeds(result: SeedsResult, kinds: Sequence[str], smallest: Smallest, c
     lines.append(f"{verdict} {result.seeds} seeds, {len(result.hashes)} distinct runs, {result.seconds:.0f} s")
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _table(what: str, worlds: Mapping[str, int]) -> Table:
+    table = Table(box=box.SIMPLE)
+    table.add_column(what, no_wrap=True)
+    table.add_column("worlds", justify="right", no_wrap=True)
+    for name, count in worlds.items():
+        table.add_row(name, str(count))
+    return table
 
 
 def shrink_cost(shrunk: Shrunk) -> str:
@@ -107,8 +108,9 @@ def seed_json(outcome: Outcome, description: str, settings: Mapping[str, str]) -
         "replay": outcome.job.options.command(outcome.job.seed),
     }
     if run is not None:
-        for name in ("steps", "events", "writes", "virtual_ns", "failed_calls", "fault", "struck", "has_remote_row"):
+        for name in ("steps", "events", "writes", "virtual_ns", "failed_calls", "fault", "struck", "conditions"):
             value[name] = run[name]
+        value["has_remote_row"] = run["has_remote_row"]
     return value
 
 
@@ -117,10 +119,11 @@ def print_seed(outcome: Outcome, description: str, console: Console) -> None:
     lines = [f"seed {outcome.job.seed}: {description}"]
     run = outcome.run
     if run is not None:
-        struck = f"; struck: {', '.join(run['struck'])}" if run["struck"] else ""
+        marks = {"struck": run["struck"], "conditions": run["conditions"]}
+        more = "".join(f"; {name}: {', '.join(found)}" for name, found in marks.items() if found)
         lines.append(
             f"hash {run['hash']:016x}, {run['steps']} steps, {run['events']} events, {run['writes']} remote writes, "
-            f"{run['virtual_ns'] / 1e6:.3f} virtual ms, {run['failed_calls']} failed calls{struck}"
+            f"{run['virtual_ns'] / 1e6:.3f} virtual ms, {run['failed_calls']} failed calls{more}"
         )
     replay = outcome.job.options.command(outcome.job.seed)
     lines.append(f"FAILED [{outcome.checker}] {outcome.text}; replay: {replay}" if outcome.checker else "HELD")

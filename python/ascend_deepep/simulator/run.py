@@ -29,7 +29,8 @@ class SeedsResult:
     seeds: int = 0
     failures: list[Failure] = field(default_factory=list)
     hashes: set[int] = field(default_factory=set)
-    struck: Counter[str] = field(default_factory=Counter)
+    struck: Counter[str] = field(default_factory=Counter)  # worlds by the fault that struck
+    conditions: Counter[str] = field(default_factory=Counter)  # worlds by condition
     remote: int = 0
     failed_calls: int = 0
     steps: int = 0
@@ -51,6 +52,7 @@ class SeedsResult:
             return
         self.hashes.add(outcome.run["hash"])
         self.struck.update(outcome.run["struck"])
+        self.conditions.update(outcome.run["conditions"])
         self.remote += outcome.run["has_remote_row"]
         self.failed_calls += outcome.run["failed_calls"]
         self.steps += outcome.run["steps"]

@@ -17,6 +17,12 @@ import pytest
 from ascend_deepep import _simulator
 from ascend_deepep.cli.app import run
 
+# Besides faults, what a world's size and schedule put at an edge.
+CONDITIONS = {
+    *(f"ring-{2**power}" for power in range(2, 16)),
+    *("tag-wrap", "index-wrap", "cq-index-wrap", "two-communicators"),
+    *("evictions-off", "evictions-random", "evictions-storm"),
+}
 PROGRAM = [sys.executable, "-m", "ascend_deepep.cli", "sim"]
 
 
@@ -38,15 +44,17 @@ def test_seeds_that_hold() -> None:
     value = value_of(done)
     assert list(value) == [
         *("seeds", "failures", "failed", "distinct", "seeds_per_s", "p95_ms", "max_ms", "seconds", "remote_percent"),
-        *("faults", "failed_calls", "refused", "steps", "findings"),
+        *("faults", "conditions", "failed_calls", "refused", "steps", "findings"),
     ]
     assert (value["seeds"], value["failures"], value["failed"], value["distinct"]) == (30, 0, [], 30)
-    assert set(_simulator.faults()) <= set(value["faults"])
+    assert list(value["faults"]) == _simulator.faults()
+    assert {"ring-4", "evictions-off"} <= set(value["conditions"]) <= CONDITIONS
+    assert sum(value["conditions"][f"evictions-{kind}"] for kind in ("off", "random", "storm")) == 30
     assert 0 < value["p95_ms"] <= value["max_ms"]
     shown = sim("--seeds", "30")
     assert shown.returncode == 0 and shown.stderr == ""
     assert re.fullmatch(r"HELD 30 seeds, 30 distinct runs, \d+ s", shown.stdout.splitlines()[-1])
-    assert all(kind in shown.stdout for kind in _simulator.faults())
+    assert all(kind in shown.stdout for kind in (*_simulator.faults(), *value["conditions"]))
 
 
 def test_worlds_are_worth_their_time() -> None:
@@ -65,7 +73,9 @@ def test_two_thousand_seeds_hold_and_see_every_fault() -> None:
     assert (value["seeds"], value["failures"], value["failed"]) == (2000, 0, [])
     assert value["remote_percent"] >= 80
     assert value["distinct"] >= 1900
-    assert {kind: times for kind, times in value["faults"].items() if times < 20} == {}
+    assert set(value["conditions"]) == CONDITIONS
+    worlds = {**value["faults"], **value["conditions"]}
+    assert {kind: times for kind, times in worlds.items() if times < 20} == {}
     assert time.monotonic() - start < 20 * 60
 
 
@@ -94,7 +104,9 @@ def test_one_seed_twice() -> None:
     first, second = value_of(sim("--seed", "11", "--json")), value_of(sim("--seed", "11", "--json"))
     assert first == second
     assert (first["outcome"], first["checker"], first["replay"]) == ("held", None, "ascend-deepep sim --seed 11")
-    assert first["hash"] == f"{_simulator.run(11)['hash']:016x}"
+    run = _simulator.run(11)
+    assert (first["hash"], first["conditions"]) == (f"{run['hash']:016x}", run["conditions"])
+    assert set(first["struck"]) <= set(_simulator.faults()) and set(first["conditions"]) <= CONDITIONS
     assert first["settings"] == _simulator.scenario(11)["settings"]
     shown = sim("--seed", "11")
     assert shown.returncode == 0

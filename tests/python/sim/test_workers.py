@@ -23,6 +23,7 @@ def sums(result: SeedsResult) -> tuple[object, ...]:
         result.failures,
         result.hashes,
         result.struck,
+        result.conditions,
         result.remote,
         result.failed_calls,
         result.steps,
