@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ascend_deepep.cli.environment import ENGINE_VARIABLE, check_environment
+from ascend_deepep.cli.progress import progress, results_console
+from ascend_deepep.cli.values import one_of, refuse_others
 from ascend_deepep.config import ENGINES
 from ascend_deepep.demo.options import DTYPES, PAYLOADS, ROUTINGS, Options, UsageError, check_range
 
@@ -68,9 +66,9 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
 ) -> int:
     """Run a mixture-of-experts layer over N ranks and compare every bit with the oracle."""
-    env = check_environment(combine_engine and _one_of("--combine-engine", combine_engine, ENGINES))
+    env = check_environment(combine_engine and one_of("--combine-engine", combine_engine, ENGINES))
     if sweep:
-        _refuse_beside_sweep(context)
+        refuse_others(context, _WITH_SWEEP, _why_not_beside_sweep)
         return _sweep(cases, as_json)
     if cases is not None:
         raise UsageError("--cases goes with --sweep")
@@ -81,10 +79,10 @@ def demo(
         num_experts=experts,
         num_cores=cores,
         iters=iters,
-        dtype=_one_of("--dtype", dtype, DTYPES),
-        routing=_one_of("--routing", routing, ROUTINGS),
+        dtype=one_of("--dtype", dtype, DTYPES),
+        routing=one_of("--routing", routing, ROUTINGS),
         combine_engine=env.combine_engine,
-        payload=_one_of("--payload", payload, PAYLOADS),
+        payload=one_of("--payload", payload, PAYLOADS),
         seed=seed,
         vary=vary,
         communicators=communicators,
@@ -101,13 +99,12 @@ def _run(options: Options, as_json: bool) -> int:
     from ascend_deepep.demo.runner import run_demo
     from ascend_deepep.testing import Pool
 
-    with Pool() as pool, _progress("rounds", options.iters) as advance:
+    with Pool() as pool, progress("rounds", options.iters) as advance:
         result = run_demo(options, pool, advance)
     if as_json:
         print(json.dumps(to_json(result)))
     else:
-        # A pipe has no width of its own; rich would cut the table to 80 columns.
-        print_result(result, Console(width=None if sys.stdout.isatty() else 120))
+        print_result(result, results_console())
     return 0 if result.exact else 1
 
 
@@ -120,7 +117,7 @@ def _sweep(count: int | None, as_json: bool) -> int:
         if not 1 <= count <= len(options):
             raise UsageError(f"--cases {count} is outside [1, {len(options)}]")
         options = [options[index * len(options) // count] for index in range(count)]
-    with Pool() as pool, _progress("cases", len(options)) as advance:
+    with Pool() as pool, progress("cases", len(options)) as advance:
         result = run_sweep(options, pool, advance)
     for command, finding in result.failed:
         print(f"{finding}\n  {command}", file=sys.stderr)
@@ -136,16 +133,8 @@ def _sweep(count: int | None, as_json: bool) -> int:
     return 0 if result.exact else 1
 
 
-@contextmanager
-def _progress(unit: str, total: int) -> Iterator[Callable[[int], None] | None]:
-    """A bar on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(unit, total=total)
-        yield lambda finished: bar.update(task, completed=finished)
+def _why_not_beside_sweep(_: str, option: str) -> str:
+    return f"{option} does not go with --sweep, whose cases have values of their own"
 
 
 def _tokens(ranks: int | None, tokens: int | None, per_rank: str | None) -> tuple[int, ...]:
@@ -166,14 +155,6 @@ def _tokens(ranks: int | None, tokens: int | None, per_rank: str | None) -> tupl
     return counts
 
 
-def _refuse_beside_sweep(context: typer.Context) -> None:
-    """The sweep's cases have shapes of their own: an option that it would ignore is a mistake."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name not in _WITH_SWEEP and source is not None and source.name == "COMMANDLINE":
-            raise UsageError(f"{parameter.opts[0]} does not go with --sweep, whose cases have values of their own")
-
-
 def _kill(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
@@ -188,10 +169,4 @@ def _fault(name: str | None) -> str | None:
         return None
     from ascend_deepep import _runtime
 
-    return _one_of("--fault", name, tuple(_runtime.fault_names()))
-
-
-def _one_of(option: str, value: str, choices: tuple[str, ...]) -> str:
-    if value not in choices:
-        raise UsageError(f"{option} {value!r} is not one of {', '.join(choices)}")
-    return value
+    return one_of("--fault", name, tuple(_runtime.fault_names()))

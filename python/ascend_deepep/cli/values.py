@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules for the values of options that several commands have. Layer: Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import typer
+
+from ascend_deepep.demo.options import UsageError
+
+
+def one_of(option: str, value: str, choices: Sequence[str]) -> str:
+    """The value, if it is one of them."""
+    if value not in choices:
+        raise UsageError(f"{option} {value!r} is not one of {', '.join(choices)}")
+    return value
+
+
+def refuse_others(context: typer.Context, allowed: Iterable[str], why: Callable[[str, str], str]) -> None:
+    """An option that would be ignored is a mistake. `why` says it, given the parameter's name and its option."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if name not in allowed and source is not None and source.name == "COMMANDLINE":
+            raise UsageError(why(name, parameter.opts[0]))
