@@ -2,7 +2,7 @@
 # The compiled module (simulator/binding): types for checkers and readers. Layer: Python. ASCEND_DEEPEP_KERNELS names
 # the module of kernels, of the Sim policy. ValueErrors are one line about an argument, RuntimeErrors about the kernels.
 from collections.abc import Callable, Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
 class RunDict(TypedDict):
     seed: int
@@ -48,6 +48,7 @@ def search(
     max_failures: int = 1,
     drop: Sequence[str] = (),
     on_progress: Callable[[int], None] | None = None,
+    under_way: Any = None,  # memory that always holds the delays of the run that is being made
 ) -> SearchDict: ...
 def replay_search(
     world: str, delays: str, *, tokens: int = 1, drop: Sequence[str] = (), timeline: str = ""

@@ -5,20 +5,15 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <cstring>
+
+#include "simulator/binding/convert.h"
 #include "simulator/search/search.h"
 
 namespace ascend_deepep::simulator {
 namespace {
 
 namespace py = pybind11;
-
-sim::Assumptions assumptions_without(const std::vector<std::string>& drop) {
-    sim::Assumptions assumptions;
-    for (const std::string& name : drop) {
-        if (!sim::drop_switch(name, &assumptions)) throw py::value_error("no switch is named '" + name + "'");
-    }
-    return assumptions;
-}
 
 py::list failure_list(const std::vector<SearchFailure>& failures) {
     py::list list;
@@ -27,11 +22,17 @@ py::list failure_list(const std::vector<SearchFailure>& failures) {
     return list;
 }
 
-py::list finding_list(const std::vector<sim::Finding>& findings) {
-    py::list list;
-    for (const sim::Finding& finding : findings)
-        list.append(py::make_tuple(finding.checker, finding.what));
-    return list;
+// Writes the delays of the run that begins, and a zero behind them, to memory that others may look at when this process
+// is gone.
+std::function<void(const std::vector<sim::DelayAt>&)> writer_to(const py::buffer& memory) {
+    const py::buffer_info info = memory.request(true);
+    char* const begin = static_cast<char*>(info.ptr);
+    const auto size = static_cast<size_t>(info.size * info.itemsize);
+    return [begin, size](const std::vector<sim::DelayAt>& delays) {
+        const std::string text = delays_text(delays);
+        if (text.size() >= size) throw std::invalid_argument("under_way is too short for " + text);
+        std::memcpy(begin, text.c_str(), text.size() + 1);
+    };
 }
 
 py::dict search_dict(const SearchResult& result) {
@@ -55,9 +56,10 @@ void bind_search(py::module_& module, const twin::KernelTable& (*kernels)()) {
         "search",
         [kernels](const std::string& world, uint32_t tokens, uint32_t bound, uint64_t max_runs, double max_seconds,
                   uint32_t max_failures, const std::vector<std::string>& drop,
-                  const std::function<void(uint64_t)>& on_progress) {
+                  const std::function<void(uint64_t)>& on_progress, const std::optional<py::buffer>& under_way) {
             SearchOptions options{world, tokens, bound, max_runs, max_seconds, max_failures, assumptions_without(drop),
-                                  {}};
+                                  {},    {}};
+            if (under_way) options.on_run = writer_to(*under_way);
             options.on_progress = [&](uint64_t runs) {
                 const py::gil_scoped_acquire held;
                 if (PyErr_CheckSignals() != 0) throw py::error_already_set();
@@ -72,7 +74,7 @@ void bind_search(py::module_& module, const twin::KernelTable& (*kernels)()) {
         },
         py::arg("world"), py::kw_only(), py::arg("tokens") = 1, py::arg("bound") = 2, py::arg("max_runs") = 0,
         py::arg("max_seconds") = 0, py::arg("max_failures") = 1, py::arg("drop") = std::vector<std::string>{},
-        py::arg("on_progress") = py::none());
+        py::arg("on_progress") = py::none(), py::arg("under_way") = py::none());
     module.def(
         "replay_search",
         [kernels](const std::string& world, const std::string& delays, uint32_t tokens,

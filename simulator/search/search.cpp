@@ -62,6 +62,7 @@ class Search {
     // The run of delays_, then all that have one more, from point `first` on.
     void visit(uint32_t first) {
         choices_.begin(delays_);
+        if (options_.on_run) options_.on_run(delays_);
         const SeedResult run = run_scenario(scenario_, "", kernels_);
         ++result_.runs;
         ++result_.replayed;

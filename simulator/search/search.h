@@ -21,6 +21,7 @@ struct SearchOptions {
     uint32_t max_failures = 1;
     sim::Assumptions assumptions;
     std::function<void(uint64_t runs)> on_progress;  // now and then; what it throws ends the search
+    std::function<void(const std::vector<sim::DelayAt>& delays)> on_run;  // before each run
 };
 
 struct SearchFailure {

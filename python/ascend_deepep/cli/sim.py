@@ -9,22 +9,19 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ascend_deepep.cli.environment import check_environment
 from ascend_deepep.cli.exhaustive import exhaustive as search
+from ascend_deepep.cli.progress import progress, results_console
 from ascend_deepep.cli.sim_mutants import sim_mutants
+from ascend_deepep.cli.values import one_of, refuse_others
 from ascend_deepep.demo.options import UsageError, check_range
 from ascend_deepep.simulator.exhaustive import SearchSettings
-from ascend_deepep.simulator.mutants import SEEDS
 from ascend_deepep.simulator.options import MAX_SEED, NO_FAULT, WorldOptions
 from ascend_deepep.simulator.shrink import SECONDS, Shrunk, shrink
 from ascend_deepep.simulator.workers import KERNELS_VARIABLE, CannotRun, Job, Workers
@@ -35,11 +32,27 @@ if TYPE_CHECKING:
 _DEFAULT_SEEDS = 200
 _MAX_SEEDS = 10**9
 _MAX_JOBS = 256
-_MAX_FAILURES = 10
-_WITH_MUTANTS = ("with_mutants", "only", "jobs", "as_json")
 
+# What can be run, and the parameters of `sim` that it heeds.
+_OF_WORLDS = ("fault", "no_faults", "drop", "settings", "schedule_seed", "kernels", "as_json")
+_OF_SEARCHES = ("exhaustive", "tokens", "drop", "kernels", "as_json")
+_MODES: dict[str, tuple[str, ...]] = {
+    "seeds": ("seeds", "first", "jobs", "max_failures", "no_shrink", *_OF_WORLDS),
+    "--seed": ("seed", "trace", *_OF_WORLDS),
+    "--exhaustive": ("bound", "max_seconds", "max_failures", "jobs", *_OF_SEARCHES),
+    "--exhaustive --delays": ("delays", "trace", *_OF_SEARCHES),
+    "--mutants": ("with_mutants", "only", "jobs", "as_json"),
+}
 
-# Options of `sim`.
+_Drop = Annotated[list[str] | None, typer.Option(metavar="SWITCH", help="Drop a rule of the machine; more than once.")]
+_Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A field of every world, such as ranks=2; more than once."),
+]
+_ScheduleSeed = Annotated[int | None, typer.Option(help="Draw the schedule from this seed, all else from the world's.")]
+_Kernels = Annotated[
+    Path | None, typer.Option(metavar="MODULE.so", help="Kernels of the Sim policy, instead of the package's.")
+]
 _Trace = Annotated[
     Path | None, typer.Option(metavar="FILE.json", help="With --seed or --delays: its timeline, for Perfetto.")
 ]
@@ -47,11 +60,14 @@ _Exhaustive = Annotated[
     bool, typer.Option("--exhaustive", help="No seeds: all runs of tiny worlds with at most --bound delays.")
 ]
 _Delays = Annotated[str | None, typer.Option(metavar="WORLD:LIST", help="With --exhaustive: this one run again.")]
+_MaxFailures = Annotated[
+    int, typer.Option(help="Stop after so many failures; with --exhaustive: of a world, whose other runs are left out.")
+]
 _Mutants = Annotated[
     bool, typer.Option("--mutants", help="Kernels with one thing wrong, built from the sources: all must be found.")
 ]
 _Filter = Annotated[
-    str, typer.Option("--filter", metavar="TEXT", help="With --mutants: those with it in name, kind or edges.")
+    str, typer.Option("--filter", metavar="TEXT", help="With --mutants: those with it in name, kind or numbers.")
 ]
 
 
@@ -74,25 +90,17 @@ def sim(
     jobs: Annotated[int | None, typer.Option(help="Processes. (default: one a CPU)")] = None,
     fault: Annotated[str | None, typer.Option(metavar="NAME", help="This fault in every world.")] = None,
     no_faults: Annotated[bool, typer.Option("--no-faults", help="Worlds without a fault.")] = False,
-    drop: Annotated[
-        list[str] | None, typer.Option(metavar="SWITCH", help="Take an assumption or a rule away; more than once.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A field of every world, such as ranks=2; more than once."),
-    ] = None,
-    schedule_seed: Annotated[
-        int | None, typer.Option(help="Draw what hardware leaves open from this seed instead.")
-    ] = None,
-    kernels: Annotated[
-        Path | None, typer.Option(metavar="MODULE.so", help="Kernels of the Sim policy, instead of the package's.")
-    ] = None,
+    drop: _Drop = None,
+    settings: _Settings = None,
+    schedule_seed: _ScheduleSeed = None,
+    kernels: _Kernels = None,
     trace: _Trace = None,
     exhaustive: _Exhaustive = False,
-    bound: Annotated[int, typer.Option(help="With --exhaustive: delays in a run.")] = 2,
+    bound: Annotated[int, typer.Option(help="With --exhaustive: most delays of a run.")] = 2,
+    tokens: Annotated[int, typer.Option(help="With --exhaustive: tokens of a rank, 1 or 2.")] = 1,
     delays: _Delays = None,
-    max_seconds: Annotated[int, typer.Option(help="With --exhaustive: stop after so long; 0: never.")] = 0,
-    max_failures: Annotated[int, typer.Option(help="Stop after so many failures.")] = _MAX_FAILURES,
+    max_seconds: Annotated[int, typer.Option(help="With --exhaustive: longest time of a world; 0: no limit.")] = 0,
+    max_failures: _MaxFailures = 10,
     no_shrink: Annotated[bool, typer.Option("--no-shrink", help="Do not look for the smallest world.")] = False,
     with_mutants: _Mutants = False,
     only: _Filter = "",
@@ -100,11 +108,10 @@ def sim(
 ) -> int:
     """Run the kernels of all ranks under one seeded scheduler, in virtual time, with faults, and check every rule."""
     check_environment()
+    mode = _mode(with_mutants, exhaustive, delays, seed)
+    refuse_others(context, _MODES[mode], lambda name, option: _why_not(name, option, mode))
     if with_mutants:
-        _refuse_beside_mutants(context)
-        return sim_mutants(only, _jobs(jobs), as_json, _console(), _progress)
-    if only:
-        raise UsageError("--filter goes with --mutants")
+        return sim_mutants(only, _jobs(jobs), as_json)
     options = WorldOptions(
         faults=not no_faults,
         fault=_fault(fault, no_faults),
@@ -113,26 +120,30 @@ def sim(
         schedule_seed=_seed("--schedule-seed", schedule_seed),
         kernels=_kernels(kernels),
     )
-    if trace is not None and seed is None and delays is None:
-        raise UsageError("--trace goes with --seed or --delays: it is the timeline of one world")
-    if exhaustive or delays is not None:
-        _exclude_seeds(exhaustive, options, (seeds, seed, None if first == 1 else first))
-        settings_of_search = SearchSettings(bound, max_seconds, max_failures, options.drop, options.kernels)
-        return search(settings_of_search, _jobs(jobs), delays, trace, as_json)
-    how = _How(_seeds(seeds, first, seed), _jobs(jobs), max_failures, not no_shrink, as_json)
-    check_range("--max-failures", max_failures, 1, _MAX_SEEDS)
     try:
-        return _many(how, options) if seed is None else _one(seed, options, trace, as_json)
+        if exhaustive:
+            of_search = SearchSettings(bound, tokens, max_seconds, max_failures, options.drop, options.kernels)
+            return search(of_search, _jobs(jobs), delays, trace, as_json)
+        if seed is not None:
+            return _one(seed, options, trace, as_json)
+        check_range("--max-failures", max_failures, 1, _MAX_SEEDS)
+        how = _How(_seeds(seeds, first), _jobs(jobs), max_failures, not no_shrink, as_json)
+        return _many(how, options)
     except CannotRun as error:
         raise UsageError(str(error), "CannotRun") from None
 
 
-def _exclude_seeds(exhaustive: bool, options: WorldOptions, given: tuple[int | None, ...]) -> None:
-    """A search draws nothing."""
-    if not exhaustive:
-        raise UsageError("--delays goes with --exhaustive")
-    if any(value is not None for value in given) or replace(options, drop=(), kernels=None) != WorldOptions():
-        raise UsageError("--exhaustive draws nothing: it excludes options of seeds, faults, settings and schedules")
+def _mode(with_mutants: bool, exhaustive: bool, delays: str | None, seed: int | None) -> str:
+    if with_mutants:
+        return "--mutants"
+    if exhaustive:
+        return "--exhaustive" if delays is None else "--exhaustive --delays"
+    return "seeds" if seed is None else "--seed"
+
+
+def _why_not(name: str, option: str, mode: str) -> str:
+    others = " or ".join(other for other, heeded in _MODES.items() if name in heeded)
+    return f"{option} does not go with {mode}: it goes with {others}"
 
 
 def _many(how: _How, options: WorldOptions) -> int:
@@ -142,7 +153,7 @@ def _many(how: _How, options: WorldOptions) -> int:
 
     smallest: dict[int, Shrunk] = {}
     with Workers(min(how.jobs, len(how.seeds)), options.kernels) as workers:
-        with _progress("seeds", len(how.seeds)) as advance:
+        with progress("seeds", len(how.seeds)) as advance:
             result = run_seeds(workers, how.seeds, options, how.max_failures, advance)
         if result.seeds == 0:
             raise UsageError(result.refused[0])
@@ -156,13 +167,14 @@ def _many(how: _How, options: WorldOptions) -> int:
     if how.as_json:
         print(json.dumps(seeds_json(result, _simulator.faults(), smallest)))
     else:
-        print_seeds(result, _simulator.faults(), smallest, _console())
+        print_seeds(result, _simulator.faults(), smallest, results_console())
     return 1 if result.failures else 0
 
 
 def _one(seed: int, options: WorldOptions, trace: Path | None, as_json: bool) -> int:
     from ascend_deepep.simulator.report import print_seed, seed_json
 
+    check_range("--seed", seed, 0, MAX_SEED)
     world = _world(seed, options)
     timeline = "" if trace is None else os.fspath(trace.absolute())
     with Workers(1, options.kernels) as workers:
@@ -172,7 +184,7 @@ def _one(seed: int, options: WorldOptions, trace: Path | None, as_json: bool) ->
     if as_json:
         print(json.dumps(seed_json(outcome, world["description"], world["settings"])))
     else:
-        print_seed(outcome, world["description"], _console())
+        print_seed(outcome, world["description"], results_console())
     return 1 if outcome.checker else 0
 
 
@@ -186,43 +198,13 @@ def _world(seed: int, options: WorldOptions) -> ScenarioDict:
         raise UsageError(str(error)) from None
 
 
-@contextmanager
-def _progress(unit: str, total: int) -> Iterator[Callable[[int], None] | None]:
-    """A bar on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(unit, total=total)
-        yield lambda finished: bar.update(task, completed=finished)
-
-
 def _say(text: str) -> None:
     """To whoever watches; a pipe hears nothing but results."""
     if sys.stderr.isatty():
         print(text, file=sys.stderr)
 
 
-def _console() -> Console:
-    # A pipe has no width of its own; rich would cut the table to 80 columns.
-    return Console(width=None if sys.stdout.isatty() else 120)
-
-
-def _refuse_beside_mutants(context: typer.Context) -> None:
-    """Every mutant meets the same seeds: an option that would be ignored is a mistake."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name not in _WITH_MUTANTS and source is not None and source.name == "COMMANDLINE":
-            raise UsageError(f"{parameter.opts[0]} does not go with --mutants, which all meet seeds 1 to {SEEDS}")
-
-
-def _seeds(count: int | None, first: int, one: int | None) -> range:
-    if one is not None:
-        if count is not None or first != 1:
-            raise UsageError("--seed is one seed alone: it excludes --seeds and --first")
-        check_range("--seed", one, 0, MAX_SEED)
-        return range(one, one + 1)
+def _seeds(count: int | None, first: int) -> range:
     count = _DEFAULT_SEEDS if count is None else count
     check_range("--seeds", count, 1, _MAX_SEEDS)
     check_range("--first", first, 0, MAX_SEED - count)
@@ -249,7 +231,7 @@ def _fault(name: str | None, no_faults: bool) -> str:
         raise UsageError("--fault and --no-faults exclude each other")
     from ascend_deepep import _simulator
 
-    return _one_of("--fault", name, _simulator.faults())
+    return one_of("--fault", name, _simulator.faults())
 
 
 def _kernels(given: Path | None) -> str | None:
@@ -261,13 +243,7 @@ def _kernels(given: Path | None) -> str | None:
 def _switch(name: str) -> str:
     from ascend_deepep import _simulator
 
-    return _one_of("--drop", name, _simulator.switches())
-
-
-def _one_of(option: str, value: str, choices: list[str]) -> str:
-    if value not in choices:
-        raise UsageError(f"{option} {value!r} is not one of {', '.join(choices)}")
-    return value
+    return one_of("--drop", name, _simulator.switches())
 
 
 def _setting(text: str) -> tuple[str, str]:

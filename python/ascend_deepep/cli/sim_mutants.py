@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 
-from rich.console import Console
 from rich.table import Table
 
+from ascend_deepep.cli.progress import progress, results_console
 from ascend_deepep.demo.options import UsageError
 from ascend_deepep.simulator.mutants import Mutant, MutantsError, Report, checkout, mutants, run_all, to_json
 
-Progress = Callable[[str, int], AbstractContextManager[Callable[[int], None] | None]]
 
-
-def sim_mutants(name_contains: str, jobs: int, as_json: bool, console: Console, progress: Progress) -> int:
+def sim_mutants(name_contains: str, jobs: int, as_json: bool) -> int:
     """Run the mutants whose name, kind or number holds the text. 0: each is found, and the sources pass the seeds."""
     try:
         root = checkout()
@@ -30,11 +26,12 @@ def sim_mutants(name_contains: str, jobs: int, as_json: bool, console: Console, 
     if as_json:
         print(json.dumps(to_json(report, chosen)))
     else:
-        _print(report, chosen, console)
+        _print(report, chosen)
     return 0 if report.holds else 1
 
 
-def _print(report: Report, chosen: list[Mutant], console: Console) -> None:
+def _print(report: Report, chosen: list[Mutant]) -> None:
+    console = results_console()
     table = Table("mutant", "breaks", "kind", "found by", "seeds", "s")
     for mutant in chosen:
         seeds = report.results[mutant.name]

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import shlex
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ascend_deepep.simulator.options import command_line, drop_words
+from ascend_deepep.simulator.workers import CHECKER_OF_DEATH, Workers
 
 if TYPE_CHECKING:
     from ascend_deepep._simulator import SearchDict
-
-_KERNELS = "ASCEND_DEEPEP_KERNELS"
 
 
 @dataclass(frozen=True)
@@ -22,51 +19,91 @@ class SearchSettings:
     """What is done to every tiny world. `max_seconds` 0: no limit."""
 
     bound: int
-    max_seconds: float = 0.0
+    tokens: int = 1
+    max_seconds: int = 0
     max_failures: int = 1
     drop: tuple[str, ...] = ()
     kernels: str | None = None
 
     def command(self, world: str, delays: str) -> str:
         """The command line that makes one run again."""
-        words = ["ascend-deepep", "sim", "--exhaustive", "--delays", f"{world}:{delays}"]
-        for name in self.drop:
-            words += ["--drop", name]
-        words += [] if self.kernels is None else ["--kernels", self.kernels]
-        return shlex.join(words)
+        of_tokens: list[object] = [] if self.tokens == 1 else ["--tokens", self.tokens]
+        words = ["--exhaustive", "--delays", f"{world}:{delays}", *of_tokens, *drop_words(self.drop)]
+        return command_line(words, self.kernels)
 
 
-def search_worlds(worlds: Sequence[str], settings: SearchSettings, jobs: int) -> list[SearchDict]:
-    """One result a world, in their order."""
-    context = multiprocessing.get_context("spawn")  # a fork keeps what this process has open
-    with ProcessPoolExecutor(min(jobs, len(worlds)), context, _open, (settings.kernels,)) as pool:
-        return list(pool.map(_search, worlds, [settings] * len(worlds)))
+@dataclass(frozen=True)
+class Search:
+    """All runs of one world."""
+
+    world: str
+    settings: SearchSettings
+
+    def call(self) -> tuple[str, dict[str, Any]]:
+        """`_simulator.search` of it."""
+        names = ("tokens", "bound", "max_seconds", "max_failures", "drop")
+        return "search", {"world": self.world, **{name: getattr(self.settings, name) for name in names}}
 
 
-def _open(kernels: str | None) -> None:
-    if kernels is not None:
-        os.environ[_KERNELS] = kernels
+@dataclass(frozen=True)
+class Replay:
+    """One run of a world."""
+
+    world: str
+    delays: str
+    settings: SearchSettings
+    timeline: str = ""
+
+    def call(self) -> tuple[str, dict[str, Any]]:
+        """`_simulator.replay_search` of it."""
+        arguments = {"world": self.world, "delays": self.delays, "timeline": self.timeline}
+        return "replay_search", {**arguments, "tokens": self.settings.tokens, "drop": self.settings.drop}
 
 
-def _search(world: str, settings: SearchSettings) -> SearchDict:
-    from ascend_deepep import _simulator
+@dataclass(frozen=True)
+class Replayed:
+    """What came of one run; no fingerprint where it cost its process."""
 
-    return _simulator.search(
-        world,
-        bound=settings.bound,
-        max_seconds=settings.max_seconds,
-        max_failures=settings.max_failures,
-        drop=settings.drop,
-    )
+    fingerprint: str | None
+    findings: list[tuple[str, str]]
 
 
-def replay(world: str, delays: str, settings: SearchSettings, timeline: str) -> tuple[str, list[tuple[str, str]]]:
-    """Fingerprint and findings of one run."""
-    from ascend_deepep import _simulator
+def search_worlds(
+    worlds: Sequence[str], settings: SearchSettings, jobs: int, advance: Callable[[int], None] | None = None
+) -> list[SearchDict]:
+    """One result a world, in their order; `advance` hears how many runs all of them have made."""
+    heard = [0] * len(worlds)
 
-    _open(settings.kernels)
-    run = _simulator.replay_search(world, delays, drop=settings.drop, timeline=timeline)
-    return f"{run['hash']:016x}", run["findings"]
+    def hear(number: int, runs: int) -> None:
+        heard[number] = runs
+        if advance is not None:
+            advance(sum(heard))
+
+    results: list[SearchDict] = []
+    with Workers(min(jobs, len(worlds)), settings.kernels) as workers:
+        for number, (_, answer) in enumerate(workers.answers([Search(w, settings) for w in worlds], 1, hear)):
+            if answer.refused:
+                raise ValueError(answer.refused)
+            failure = (CHECKER_OF_DEATH, answer.died, answer.delays)
+            results.append(_ended(heard[number], settings.bound, failure) if answer.died else answer.value)
+    return results
+
+
+def _ended(runs: int, bound: int, failure: tuple[str, str, str]) -> SearchDict:
+    """A search whose process died: what is known of it."""
+    counts = {"runs": runs, "replayed": runs, "points": 0, "different": 0, "bound": bound}
+    return {**counts, "is_complete": False, "seconds": 0.0, "failures": [failure]}  # type: ignore[typeddict-item]
+
+
+def replay(world: str, delays: str, settings: SearchSettings, timeline: str) -> Replayed:
+    """Make one run again."""
+    with Workers(1, settings.kernels) as workers:
+        ((_, answer),) = workers.answers([Replay(world, delays, settings, timeline)], 1)
+    if answer.refused:
+        raise ValueError(answer.refused)
+    if answer.died:
+        return Replayed(None, [(CHECKER_OF_DEATH, answer.died)])
+    return Replayed(f"{answer.value['hash']:016x}", answer.value["findings"])
 
 
 def search_json(worlds: Sequence[str], results: Sequence[SearchDict], settings: SearchSettings) -> dict[str, object]:
@@ -74,6 +111,7 @@ def search_json(worlds: Sequence[str], results: Sequence[SearchDict], settings: 
     failed = _failed(worlds, results, settings)
     return {
         "bound": settings.bound,
+        "tokens": settings.tokens,
         "is_complete": all(result["is_complete"] for result in results),
         "runs": sum(result["runs"] for result in results),
         "failures": len(failed),
@@ -106,7 +144,7 @@ def search_lines(worlds: Sequence[str], results: Sequence[SearchDict], settings:
     total = sum(result["runs"] for result in results)
     is_complete = all(result["is_complete"] for result in results)
     verdict = "FAILED" if failed else "HELD" if is_complete else "HELD SO FAR"
-    return [*lines, f"{verdict} {total} runs of {len(worlds)} worlds, bound {settings.bound}"]
+    return [*lines, f"{verdict} {total} runs of {len(worlds)} worlds, bound {settings.bound}, tokens {settings.tokens}"]
 
 
 def _failed(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,13 +35,22 @@ class WorldOptions:
 
     def command(self, seed: int) -> str:
         """The command line that runs this seed in the same way."""
-        words: list[object] = ["ascend-deepep", "sim", "--seed", seed]
+        words: list[object] = ["--seed", seed]
         words += [] if self.faults else ["--no-faults"]
         words += [] if self.fault == NO_FAULT else ["--fault", self.fault]
-        for name in self.drop:
-            words += ["--drop", name]
+        words += drop_words(self.drop)
         for name, value in self.settings:
             words += ["--set", f"{name}={value}"]
         words += [] if self.schedule_seed is None else ["--schedule-seed", self.schedule_seed]
-        words += [] if self.kernels is None else ["--kernels", self.kernels]
-        return shlex.join(map(str, words))
+        return command_line(words, self.kernels)
+
+
+def drop_words(drop: Sequence[str]) -> list[object]:
+    """The options that drop these switches."""
+    return [word for name in drop for word in ("--drop", name)]
+
+
+def command_line(words: Sequence[object], kernels: str | None) -> str:
+    """`ascend-deepep sim` with these words, and with the kernels if they are not the package's."""
+    of_kernels = [] if kernels is None else ["--kernels", kernels]
+    return shlex.join(map(str, ("ascend-deepep", "sim", *words, *of_kernels)))

@@ -17,10 +17,13 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[
 def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     code, report = run(capsys, "--filter", "space-off-by-one")
     assert code == 0
+    assert list(report) == ["mutants", "survivors", "unmutated", "checkers", "edges"]
     assert report["survivors"] == []
     assert report["unmutated"] == {"seeds": 300, "checker": None, "failed": ""}
     (row,) = report["mutants"]  # type: ignore[misc]
+    assert list(row) == ["name", "kind", "edges", "checker", "seeds", "seconds"]
     assert (row["name"], row["edges"]) == ("space-off-by-one", ["I6"])
+    assert row["kind"] and row["seconds"] > 0
     assert 1 <= row["seeds"] <= 300
     assert report["checkers"] == {row["checker"]: [row["name"]]}
     assert report["edges"] == {"I6": [row["name"]]}
@@ -28,7 +31,12 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
-    [(["--filter", "no such"], "no mutant has it"), (["--seeds", "5"], "--seeds does not go with --mutants")],
+    [
+        (["--filter", "no such"], "no mutant has it"),
+        (["--seeds", "5"], "--seeds does not go with --mutants: it goes with seeds"),
+        (["--exhaustive"], "--exhaustive does not go with --mutants"),
+        (["--kernels", "none.so"], "--kernels does not go with --mutants"),
+    ],
 )
 def test_what_it_refuses(capsys: pytest.CaptureFixture[str], arguments: list[str], text: str) -> None:
     code, report = run(capsys, *arguments)

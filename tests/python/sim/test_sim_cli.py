@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ascend_deepep import _simulator
 from ascend_deepep.cli.app import run
+from sim_cli import PROGRAM, sim, started, value_of
 
 # Besides faults, what a world's size and schedule put at an edge.
 CONDITIONS = {
@@ -23,18 +24,6 @@ CONDITIONS = {
     *("tag-wrap", "index-wrap", "cq-index-wrap", "two-communicators"),
     *("evictions-off", "evictions-random", "evictions-storm"),
 }
-PROGRAM = [sys.executable, "-m", "ascend_deepep.cli", "sim"]
-
-
-def sim(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=1300, check=False)
-
-
-def value_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    assert done.stderr == "" and done.stdout.count("\n") == 1, done.stdout + done.stderr
-    value = json.loads(done.stdout)
-    assert isinstance(value, dict)
-    return value
 
 
 @pytest.mark.fast
@@ -138,7 +127,15 @@ def test_every_fault_can_be_asked_for() -> None:
         (["--seeds", "x"], "--seeds"),
         (["--first", "-1"], "--first -1 is outside"),
         (["--seed", "18446744073709551616"], "--seed 18446744073709551616 is outside [0, 18446744073709551615]"),
-        (["--seed", "1", "--seeds", "2"], "--seed is one seed alone"),
+        (["--seed", "1", "--seeds", "2"], "--seeds does not go with --seed: it goes with seeds"),
+        (["--seed", "1", "--jobs", "2"], "--jobs does not go with --seed"),
+        (["--seed", "1", "--max-failures", "2"], "--max-failures does not go with --seed"),
+        (["--seed", "1", "--no-shrink"], "--no-shrink does not go with --seed: it goes with seeds"),
+        (["--seeds", "5", "--bound", "3"], "--bound does not go with seeds: it goes with --exhaustive"),
+        (["--seeds", "5", "--tokens", "2"], "--tokens does not go with seeds"),
+        (["--seed", "5", "--max-seconds", "2"], "--max-seconds does not go with --seed"),
+        (["--filter", "P3"], "--filter does not go with seeds: it goes with --mutants"),
+        (["--delays", "dispatch:3"], "--delays does not go with seeds: it goes with --exhaustive --delays"),
         (["--schedule-seed", "-1"], "--schedule-seed -1 is outside"),
         (["--jobs", "0"], "--jobs 0 is outside [1, 256]"),
         (["--max-failures", "0"], "--max-failures 0 is outside"),
@@ -150,7 +147,7 @@ def test_every_fault_can_be_asked_for() -> None:
         (["--set", "ranks=2", "--set", "experts=3"], "num_experts = 3 is not a multiple of num_ranks = 2"),
         (["--seed", "4", "--set", "hidden=8"], "hidden"),
         (["--kernels", "none.so"], "none.so"),
-        (["--trace", "t.json"], "--trace goes with --seed"),
+        (["--trace", "t.json"], "--trace does not go with seeds: it goes with --seed or --exhaustive --delays"),
         (["--seed", "1", "--trace", "/nonexistent/t.json"], "/nonexistent/t.json"),
         (["--nonsense"], "--nonsense"),
     ],
@@ -188,15 +185,36 @@ def test_a_line_that_replays_names_the_kernels(
     assert json.loads(capsys.readouterr().out)["replay"] == f"ascend-deepep sim --seed 1 --kernels {module}"
 
 
-def test_ctrl_c_is_one_line() -> None:
-    process = subprocess.Popen(
-        [*PROGRAM, "--seeds", "1000000", "--jobs", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    deadline = time.monotonic() + 60
-    while len(children.read_text().split()) < 2 and time.monotonic() < deadline:  # a tracker, and a process for seeds
-        time.sleep(0.05)
-    time.sleep(1.0)
-    process.send_signal(signal.SIGINT)
+@pytest.mark.parametrize("words", [["--seeds", "1000000"], ["--exhaustive", "--bound", "3"]], ids=["seeds", "search"])
+def test_ctrl_c_ends_all_processes_at_once(words: list[str]) -> None:
+    process = started(*words, "--jobs", "2", processes=2)
+    time.sleep(0.5)
+    start = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     out, err = process.communicate(timeout=60)
+    assert time.monotonic() - start < 1.0
     assert (process.returncode, out, err) == (1, "", "interrupted\n")
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() - start < 5.0:  # the helper of multiprocessing ends after its parent
+            os.killpg(process.pid, 0)
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "unit"),
+    [(["--seeds", "300"], "seeds"), (["--exhaustive", "--bound", "1"], "runs")],
+    ids=["seeds", "search"],
+)
+def test_a_terminal_sees_how_far_it_is(words: list[str], unit: str) -> None:
+    ours, theirs = os.openpty()
+    process = subprocess.Popen([*PROGRAM, *words, "--json"], stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # EIO: nobody has the other end any more
+        while data := os.read(ours, 4096):
+            shown += data
+    os.close(ours)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and json.loads(out)["failures"] == 0
+    counts = {int(count) for count in re.findall(rf"{unit} .*?(\d+)/[\d?]+", shown.decode())}
+    assert len(counts) > 2 and max(counts) > 0
