@@ -21,7 +21,7 @@ from sim_cli import PROGRAM, sim, started, value_of
 # Besides faults, what a world's size and schedule put at an edge.
 CONDITIONS = {
     *(f"ring-{2**power}" for power in range(2, 16)),
-    *("tag-wrap", "index-wrap", "cq-index-wrap", "two-communicators"),
+    *("tag-wrap", "index-wrap", "cq-index-wrap", "two-communicators", "limited-links"),
     *("evictions-off", "evictions-random", "evictions-storm"),
 }
 
