@@ -70,7 +70,8 @@ SANITIZED=(fabric protocol runtime)
 
 # The Python selection runs under the venv's base interpreter with a staged package: PYTHONPATH entries, unlike the
 # venv's own site-packages, have no .pth file executed, so the editable package cannot come before the stage. Capture
-# is by sys, so that the report of a sanitizer that ends the process is seen.
+# is by sys, so that the report of a sanitizer that ends the process is seen. Left out is what imports the simulator's
+# module, which the stage lacks: no test there is for sanitizers.
 step_sanitizer() {
     need_package
     local stage="$PWD/build/asan/stage" libraries names
