@@ -25,5 +25,7 @@ void fit_scenario(const Settings& settings, const Scenario& drawn, Scenario* sce
 // Throws std::invalid_argument, one line that names the limit, for a scenario that cannot be run or whose outcome would
 // be a matter of luck.
 void check_scenario(const Scenario& scenario);
+// Of these the ranks alone.
+void check_ranks(const Scenario& scenario);
 
 }  // namespace ascend_deepep::simulator

@@ -24,7 +24,6 @@ constexpr uint64_t kMaxWayNs = 1'000'000;
 
 void check_shape(const Scenario& s) {
     const CommunicatorLimits& limits = s.world.limits;
-    check_within("ranks", limits.num_ranks, 1, kMaxSimRanks, "the ranks that a world may have");
     const op_host::Status status = op_host::check_limits(limits, s.world.num_cores, 0);
     if (!status.ok()) throw std::invalid_argument(status.message);
     const uint64_t bytes = op_host::required_window_bytes(limits) * limits.num_ranks;
@@ -106,7 +105,12 @@ void check_schedule(const sim::Schedule& schedule) {
 
 }  // namespace
 
+void check_ranks(const Scenario& scenario) {
+    check_within("ranks", scenario.world.limits.num_ranks, 1, kMaxSimRanks, "the ranks that a world may have");
+}
+
 void check_scenario(const Scenario& scenario) {
+    check_ranks(scenario);
     check_shape(scenario);
     check_operations(scenario);
     check_fault(scenario);

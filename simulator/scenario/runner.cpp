@@ -202,6 +202,7 @@ Scenario make_scenario(uint64_t seed, const SeedOptions& options) {
     if (options.schedule_seed.has_value()) draw_schedule(*options.schedule_seed, &scenario);
     const Scenario drawn = scenario;
     apply_settings(options.settings, &scenario);
+    check_ranks(scenario);  // the rest is fitted to them
     fit_scenario(options.settings, drawn, &scenario);
     fit_communicators(&scenario);
     scenario.world.assumptions = options.assumptions;

@@ -51,6 +51,7 @@ def test_what_was_not_set_fits_what_was_set() -> None:
     [
         ([("rank", "2")], "'rank' is no setting: it is one of ranks, cores,"),
         ([("ranks", "two")], "ranks 'two' is no number"),
+        ([("ranks", "0")], "ranks 0 is outside [1, 32]"),
         ([("ranks", "33")], "ranks 33 is outside [1, 32]"),
         ([("ranks", "16"), ("cores", "72")], "ranks x cores 1152 is outside [1, 1024]"),
         ([("ranks", "2"), ("experts", "3")], "num_experts = 3 is not a multiple of num_ranks = 2"),
