@@ -7,7 +7,7 @@
 
 #include "op_host/calls.h"
 #include "simulator/scenario/batch.h"
-#include "twin/runtime/launch.h"
+#include "twin/fabric/fabric.h"
 
 namespace ascend_deepep::simulator {
 

@@ -9,18 +9,13 @@
 
 #include "check.h"
 #include "framework/runtime/communicator.h"
+#include "simulator/scenario/call_parts.h"
 
 namespace ascend_deepep::test {
 
 constexpr int64_t kHidden = 64;
 
-inline op_host::TensorInfo tensor(Dtype dtype, std::vector<int64_t> shape) {
-    op_host::TensorInfo info;
-    info.is_present = true;
-    info.dtype = dtype;
-    info.shape = std::move(shape);
-    return info;
-}
+using simulator::tensor;
 
 struct RoundTrip {
     Communicator& communicator;
