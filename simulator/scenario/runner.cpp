@@ -183,18 +183,6 @@ void place_death(const twin::KernelTable& kernels, Scenario* scenario) {
     fault.at = 1 + play(calm, "", false, kernels).steps * fault.at_permille / 1000;
 }
 
-SeedResult prepare_and_play(Scenario scenario, const std::string& timeline_path, bool keeps_outputs,
-                            const twin::KernelTable& kernels) {
-    fit_communicators(&scenario);
-    settle_acts(&scenario);
-    scenario.world.num_items = num_items(scenario);
-    place_death(kernels, &scenario);
-    SeedResult result = play(scenario, timeline_path, keeps_outputs, kernels);
-    result.has_remote_row = has_remote_row(scenario);
-    result.conditions = conditions_of(scenario);
-    return result;
-}
-
 }  // namespace
 
 Scenario make_scenario(uint64_t seed, const SeedOptions& options) {
@@ -208,15 +196,21 @@ Scenario make_scenario(uint64_t seed, const SeedOptions& options) {
     scenario.world.assumptions = options.assumptions;
     check_scenario(scenario);
     settle_acts(&scenario);
+    scenario.world.num_items = num_items(scenario);
     return scenario;
 }
 
-SeedResult run_scenario(Scenario scenario, const std::string& timeline_path, const twin::KernelTable& kernels) {
-    return prepare_and_play(std::move(scenario), timeline_path, false, kernels);
+SeedResult run_scenario(const Scenario& scenario, const std::string& timeline_path, const twin::KernelTable& kernels) {
+    return play(scenario, timeline_path, false, kernels);
 }
 
 SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels) {
-    return prepare_and_play(make_scenario(seed, options), options.timeline_path, options.keeps_outputs, kernels);
+    Scenario scenario = make_scenario(seed, options);
+    place_death(kernels, &scenario);
+    SeedResult result = play(scenario, options.timeline_path, options.keeps_outputs, kernels);
+    result.has_remote_row = has_remote_row(scenario);
+    result.conditions = conditions_of(scenario);
+    return result;
 }
 
 }  // namespace ascend_deepep::simulator

@@ -47,8 +47,9 @@ struct SeedResult {
 // Throws std::invalid_argument, one line, where a setting makes a scenario that cannot be run; so does run_seed.
 Scenario make_scenario(uint64_t seed, const SeedOptions& options);
 
-// A scenario as it stands. `timeline_path`: as of SeedOptions.
-SeedResult run_scenario(Scenario scenario, const std::string& timeline_path, const twin::KernelTable& kernels);
+// A scenario that is complete, as make_scenario and tiny_world give it. `timeline_path`: as of SeedOptions. A search
+// runs one hundreds of thousands of times, so nothing is derived here; has_remote_row and conditions are run_seed's.
+SeedResult run_scenario(const Scenario& scenario, const std::string& timeline_path, const twin::KernelTable& kernels);
 SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels);
 
 }  // namespace ascend_deepep::simulator

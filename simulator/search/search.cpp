@@ -156,7 +156,7 @@ SeedResult replay(const SearchOptions& options, const std::vector<DelayAt>& dela
     Scenario scenario = tiny_world(options.world, options.num_tokens);
     scenario.world.choices = &choices;
     scenario.world.assumptions = options.assumptions;
-    const SeedResult result = run_scenario(std::move(scenario), timeline_path, kernels);
+    const SeedResult result = run_scenario(scenario, timeline_path, kernels);
     if (!choices.is_used_up()) throw std::invalid_argument("the run has no such points: " + delays_text(delays));
     return result;
 }

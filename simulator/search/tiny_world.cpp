@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "simulator/scenario/inputs.h"
 #include "simulator/search/search.h"
 
 namespace ascend_deepep::simulator {
@@ -46,6 +47,8 @@ Scenario tiny_world(const std::string& name, uint32_t num_tokens) {
             known += (known.empty() ? "" : ", ") + world;
         throw std::invalid_argument("there is no world '" + name + "' to search: " + known);
     }
+    fit_communicators(&scenario);
+    scenario.world.num_items = num_items(scenario);
     return scenario;
 }
 
