@@ -6,6 +6,7 @@
 #define ASCEND_DEEPEP_OP_HOST_CALLS_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ struct DispatchCall {
     CommonAttributes attributes;
     int64_t quant_mode = 0;
     int64_t expert_token_nums_type = 1;
-    bool has_y_dtype = false, has_x_dtype = false, has_scales_dtype = false;
+    std::optional<int64_t> y_dtype, x_dtype, scales_dtype;  // numbers of dtypes, as callers pass them
     TensorDevice device;
 };
 
@@ -64,12 +65,15 @@ struct CombineCall {
 struct DispatchShapes {
     int64_t capacity_rows = 0;  // A
     int64_t hidden = 0;
-    int64_t dynamic_scales = 0;     // A
-    int64_t assist_info = 0;        // max(BS * K, 128 * A)
-    int64_t expert_token_nums = 0;  // local experts
-    int64_t ep_recv_counts = 0;     // local experts * ranks
-    int64_t tp_recv_counts = 0;     // tp_world_size
-    int64_t expand_scales = 0;      // A
+    Dtype expand_dtype = Dtype::kBf16;  // of expand_x
+    int64_t dynamic_scales = 0;         // A
+    int64_t scale_columns = 0;          // of dynamic_scales; 0: it has one dimension
+    Dtype scale_dtype = Dtype::kFp32;   // of dynamic_scales; uint8 carries e8m0
+    int64_t assist_info = 0;            // max(BS * K, 128 * A)
+    int64_t expert_token_nums = 0;      // local experts
+    int64_t ep_recv_counts = 0;         // local experts * ranks
+    int64_t tp_recv_counts = 0;         // tp_world_size
+    int64_t expand_scales = 0;          // A
 };
 
 }  // namespace ascend_deepep::op_host

@@ -64,10 +64,12 @@ constexpr CheckRow<Context> kLater[] = {
      [](const Context& c) -> Finding { return {is_given(c.call.performance_info), 0, 0}; }},
     {Field::kQuantMode, Code::kNotImplemented,
      [](const Context& c) -> Finding { return {c.call.quant_mode != 0, c.call.quant_mode, 0}; }},
-    {Field::kYDtype, Code::kNotImplemented, [](const Context& c) -> Finding { return {c.call.has_y_dtype, 0, 0}; }},
-    {Field::kXDtype, Code::kNotImplemented, [](const Context& c) -> Finding { return {c.call.has_x_dtype, 0, 0}; }},
+    {Field::kYDtype, Code::kNotImplemented,
+     [](const Context& c) -> Finding { return {c.call.y_dtype.has_value(), 0, 0}; }},
+    {Field::kXDtype, Code::kNotImplemented,
+     [](const Context& c) -> Finding { return {c.call.x_dtype.has_value(), 0, 0}; }},
     {Field::kScalesDtype, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {c.call.has_scales_dtype, 0, 0}; }},
+     [](const Context& c) -> Finding { return {c.call.scales_dtype.has_value(), 0, 0}; }},
 };
 
 }  // namespace

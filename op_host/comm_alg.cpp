@@ -13,7 +13,7 @@ constexpr CommAlg kCommAlgs[] = {
     {"", Code::kOk, ""},
     {"fullmesh_v2", Code::kOk, ""},
     {"fullmesh_dedup", Code::kOk, ""},
-    {"fullmesh_v1", Code::kNotImplemented, "it sends a copy per expert; this release sends one per rank"},
+    {"fullmesh_v1", Code::kOk, "", CopyMode::kPerExpert},
     {"hierarchy", Code::kOutOfRange, "it is for ranks in several meshes; this library drives one full mesh"},
     {"ccu", Code::kOutOfRange, "it runs on the collective communication unit, which this library does not drive"},
 };

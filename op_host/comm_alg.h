@@ -6,14 +6,15 @@
 
 #include <string>
 
-#include "contract/status.h"
+#include "contract/control_message.h"
 
 namespace ascend_deepep::op_host {
 
 struct CommAlg {
     const char* word;
-    Code code;           // kOk: accepted
-    const char* reason;  // of a refusal
+    Code code;                                // kOk: accepted
+    const char* reason;                       // of a refusal
+    CopyMode copy_mode = CopyMode::kPerRank;  // what it forces; per-rank copies give way where payloads differ
 };
 
 // Never null: an unknown word has a row of its own.

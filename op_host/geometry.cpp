@@ -9,6 +9,7 @@
 
 #include "contract/tiling_data.h"
 #include "op_host/check.h"
+#include "op_host/quant.h"
 
 namespace ascend_deepep::op_host {
 namespace {
@@ -43,11 +44,18 @@ Geometry make_geometry(const CommonAttributes& a, int64_t num_tokens, int64_t hi
     }
     g.num_ranks = a.ep_world_size;
     g.num_experts = a.moe_expert_num;
-    g.local_experts = is_shared_rank(a) ? 1 : a.moe_expert_num / (a.ep_world_size - a.shared_expert_rank_num);
+    g.experts_per_rank = a.moe_expert_num / (a.ep_world_size - a.shared_expert_rank_num);
+    g.local_experts = is_shared_rank(a) ? 1 : g.experts_per_rank;
     g.max_batch = a.global_bs == 0 ? num_tokens : a.global_bs / a.ep_world_size;
     g.capacity_rows = capacity(a, g.max_batch, num_topk, is_elastic);
     const bool is_default_pair = a.shared_expert_num == 1 && a.shared_expert_rank_num == 0;
     g.shared_expert_num = is_default_pair ? 0 : a.shared_expert_num;
+    if (g.shared_expert_num > 0) g.shared_replicas = a.shared_expert_rank_num / g.shared_expert_num;
+    if (!is_shared_rank(a)) {
+        g.first_expert = (a.ep_rank_id - a.shared_expert_rank_num) * g.experts_per_rank;
+    } else if (g.shared_replicas > 0) {
+        g.first_expert = a.moe_expert_num + a.ep_rank_id / g.shared_replicas;
+    }
     return g;
 }
 
@@ -87,6 +95,10 @@ DispatchShapes dispatch_shapes(const DispatchCall& call) {
     shapes.capacity_rows = g.capacity_rows;
     shapes.hidden = g.hidden;
     shapes.dynamic_scales = g.capacity_rows;
+    const QuantPlan plan = quant_plan(call);
+    shapes.expand_dtype = plan.expand_dtype;
+    shapes.scale_columns = plan.scale_columns;
+    shapes.scale_dtype = plan.scale_dtype;
     shapes.assist_info =
         std::max(size_product(g.num_tokens, g.num_topk), size_product(kAssistRowWords, g.capacity_rows));
     shapes.expert_token_nums = g.local_experts;

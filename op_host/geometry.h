@@ -15,6 +15,9 @@ struct Geometry {
     int64_t num_ranks = 0;
     int64_t num_experts = 0;
     int64_t local_experts = 0;      // of this rank; 1 on a rank that serves a shared expert
+    int64_t experts_per_rank = 0;   // of a rank of routed experts
+    int64_t first_expert = 0;       // of this rank; shared ones are numbered behind the routed
+    int64_t shared_replicas = 0;    // ranks of one shared expert
     int64_t max_batch = 0;          // M: global_bs / ep_world_size, or num_tokens with global_bs = 0
     int64_t capacity_rows = 0;      // A
     int64_t shared_expert_num = 0;  // the pair (1, 0), torch_npu's default, means none

@@ -54,7 +54,10 @@ constexpr const char* kFields[] = {"argument",
                                    "kind",
                                    "dispatch number",
                                    "layout ABI",
-                                   "output dtype"};
+                                   "output dtype",
+                                   "copy mode",
+                                   "bytes of the scales of a row",
+                                   "presence of expert_scales"};
 
 constexpr const char* kStages[] = {"none",   "entry",   "route", "stage",  "wqe_builder", "doorbell", "cumsum",
                                    "prefix", "collect", "send",  "reduce", "control",     "exit"};
@@ -84,8 +87,9 @@ constexpr const char* kCodes[] = {"ok",
                                   "peer aborted",
                                   "queue fault"};
 
-constexpr const char* kDtypes[] = {kUnknown, "bfloat16", "float16", "float32", "int32",   "int64",
-                                   "int16",  "int8",     "uint8",   "bool",    "float64", "an unsupported dtype"};
+constexpr const char* kDtypes[] = {kUnknown,  "bfloat16",      "float16",     "float32",        "int32",
+                                   "int64",   "int16",         "int8",        "uint8",          "bool",
+                                   "float64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "an unsupported dtype"};
 
 template <typename Enum, size_t kCount>
 const char* name_of(const char* const (&names)[kCount], Enum value) {

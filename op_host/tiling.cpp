@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "op_host/check_rows.h"
 #include "op_host/geometry.h"
+#include "op_host/quant.h"
 #include "op_host/roles.h"
 
 namespace ascend_deepep::op_host {
@@ -26,10 +28,10 @@ CommonTiling common_tiling(const CommunicatorLimits& limits, const Machine& mach
     t.queue_table = machine.queue_table;
     t.workspace = machine.workspace;
     t.timeout_cycles = machine.timeout_cycles;
+    t.cycles_per_us = kCyclesPerMs / 1000;
     t.rank = machine.rank;
     t.num_ranks = limits.num_ranks;
     t.num_cores = machine.num_cores;
-    t.limit_tokens = limits.max_tokens;
     t.simt_width = kSimtWidth;
     t.signature.kind = static_cast<uint32_t>(kind);
     t.signature.layout_abi = kLayoutAbi;
@@ -40,21 +42,35 @@ CommonTiling common_tiling(const CommunicatorLimits& limits, const Machine& mach
     return t;
 }
 
-void set_geometry(const Geometry& g, Dtype dtype, int64_t quant_mode, CommonTiling* t) {
+void set_geometry(const Geometry& g, const CommonAttributes& attributes, CommonTiling* t) {
     t->local_experts = static_cast<uint32_t>(g.local_experts);
+    t->experts_per_rank = static_cast<uint32_t>(g.experts_per_rank);
+    t->first_expert = static_cast<uint32_t>(g.first_expert);
     t->num_tokens = static_cast<uint32_t>(g.num_tokens);
     t->hidden = static_cast<uint32_t>(g.hidden);
     t->num_topk = static_cast<uint32_t>(g.num_topk);
     t->num_experts = static_cast<uint32_t>(g.num_experts);
+    t->shared_expert_num = static_cast<uint32_t>(g.shared_expert_num);
+    t->shared_expert_rank_num = static_cast<uint32_t>(attributes.shared_expert_rank_num);
+    t->shared_replicas = static_cast<uint32_t>(g.shared_replicas);
+    t->num_columns = t->num_topk + t->shared_expert_num;
     CallSignature& s = t->signature;
     s.hidden = t->hidden;
     s.num_topk = t->num_topk;
     s.num_experts = t->num_experts;
-    s.shared_expert_num = static_cast<uint32_t>(g.shared_expert_num);
-    s.quant_mode = static_cast<uint32_t>(quant_mode);
-    s.x_dtype = static_cast<uint32_t>(dtype);
-    s.out_dtype = s.x_dtype;
+    s.shared_expert_num = t->shared_expert_num;
+    s.shared_expert_rank_num = t->shared_expert_rank_num;
     s.max_tokens = static_cast<uint32_t>(g.max_batch);
+}
+
+void set_mask(const TensorInfo& mask, uint64_t address, CommonTiling* t) {
+    if (!is_given(mask)) return;
+    t->mask = static_cast<uint32_t>(mask.shape.size() == 1 ? MaskKind::kTokens : MaskKind::kPairs);
+    t->x_active_mask = address;
+}
+
+void set_performance(const TensorInfo& info, uint64_t address, CommonTiling* t) {
+    if (is_given(info)) t->performance_info = address;
 }
 
 // A refused call has no geometry that could be trusted; the limits' own keeps every derived number meaningful.
@@ -62,14 +78,39 @@ void set_refused(const CommunicatorLimits& limits, const Refusal& refusal, Commo
     t->is_refused = 1;
     t->refusal = refusal;
     t->local_experts = local_experts(limits);
+    t->experts_per_rank = t->local_experts;
     t->hidden = limits.hidden;
     t->num_topk = limits.num_topk;
+    t->num_columns = num_columns(limits);
     t->num_experts = limits.num_experts;
 }
 
-uint32_t reduce_blocks(uint32_t num_topk, uint32_t blocks) {
-    const uint64_t fit = kReduceBytes / ((uint64_t{num_topk} + 1) * kBlockDataBytes);
+uint32_t reduce_blocks(uint32_t num_columns, uint32_t blocks) {
+    const uint64_t fit = kReduceBytes / ((uint64_t{num_columns} + 1) * kBlockDataBytes);
     return static_cast<uint32_t>(std::clamp<uint64_t>(fit, 1, blocks));
+}
+
+void set_quant(const DispatchCall& call, const QuantPlan& plan, DispatchTiling* t) {
+    CallSignature& s = t->common.signature;
+    s.quant_mode = static_cast<uint32_t>(call.quant_mode);
+    s.x_dtype = static_cast<uint32_t>(element_dtype(call));
+    s.out_dtype = static_cast<uint32_t>(plan.expand_dtype);
+    s.copy_mode = static_cast<uint32_t>(plan.copy_mode);
+    s.scale_bytes = static_cast<uint32_t>(plan.scale_bytes);
+    // A rank without tokens has no weights either, and still agrees with the others that weights travel.
+    const bool has_weights = call.expert_scales.is_present && extent(call.expert_scales, 1) > 0;
+    s.has_expert_scales = has_weights ? 1 : 0;
+    t->quant = static_cast<uint32_t>(plan.quant);
+    t->copy_mode = s.copy_mode;
+    t->x_row_bytes = t->common.hidden * dtype_bytes(call.x.dtype);
+    const bool has_factors = plan.quant != Quant::kNone && is_given(call.scales);
+    if (has_factors) {
+        const size_t dims = call.scales.shape.size();
+        t->scale_rows = dims == 2 ? static_cast<uint32_t>(extent(call.scales, 0)) : 1;
+        t->scale_columns = static_cast<uint32_t>(extent(call.scales, dims - 1));
+    }
+    t->token = token_layout(static_cast<uint32_t>(plan.payload_bytes), s.scale_bytes, t->common.num_columns,
+                            s.has_expert_scales * t->common.num_topk);
 }
 
 // Behind the triples, at the next whole unit. 128 words a row leave room for it from the first row on.
@@ -86,7 +127,6 @@ void set_dispatch_roles(const CommunicatorLimits& limits, uint32_t num_cores, Di
     t->doorbell = roles.doorbell;
     t->cumsum = roles.cumsum;
     t->route_width = route_width(t->common.num_tokens, t->common.num_experts, t->common.num_ranks);
-    t->token = token_layout(t->common.hidden, t->common.num_topk);
     t->collect_batch = kCollectBatch;
 }
 
@@ -96,8 +136,8 @@ void set_combine_roles(uint32_t num_cores, CombineEngine engine, CombineTiling* 
     t->control = roles.control;
     t->send = roles.send;
     t->doorbell = roles.doorbell;
-    t->blocks = row_blocks(t->common.hidden);
-    t->reduce_blocks = reduce_blocks(t->common.num_topk, t->blocks);
+    t->row = row_layout(t->common.hidden, t->is_int8 != 0);
+    t->reduce_blocks = reduce_blocks(t->common.num_columns, t->row.blocks);
 }
 
 }  // namespace
@@ -119,10 +159,17 @@ void make_dispatch_tiling(const CommunicatorLimits& limits, const Machine& machi
     const Geometry g = geometry(call);
     *tiling = DispatchTiling{};
     tiling->common = common_tiling(limits, machine, OperationKind::kDispatch);
-    set_geometry(g, call.x.dtype, call.quant_mode, &tiling->common);
+    set_geometry(g, call.attributes, &tiling->common);
+    set_mask(call.x_active_mask, addresses.x_active_mask, &tiling->common);
+    set_performance(call.performance_info, addresses.performance_info, &tiling->common);
+    set_quant(call, quant_plan(call), tiling);
     tiling->x = addresses.x;
     tiling->expert_ids = addresses.expert_ids;
+    tiling->scales = addresses.scales;
+    tiling->expert_scales = addresses.expert_scales;
     tiling->expand_x = addresses.expand_x;
+    tiling->dynamic_scales = addresses.dynamic_scales;
+    tiling->expand_scales = addresses.expand_scales;
     tiling->assist_info = addresses.assist_info;
     tiling->ep_recv_counts = addresses.ep_recv_counts;
     tiling->expert_token_nums = addresses.expert_token_nums;
@@ -137,16 +184,23 @@ void make_combine_tiling(const CommunicatorLimits& limits, const Machine& machin
     const Geometry g = geometry(call);
     *tiling = CombineTiling{};
     tiling->common = common_tiling(limits, machine, OperationKind::kCombine);
-    set_geometry(g, call.expand_x.dtype, call.comm_quant_mode, &tiling->common);
+    set_geometry(g, call.attributes, &tiling->common);
+    set_mask(call.x_active_mask, addresses.x_active_mask, &tiling->common);
+    set_performance(call.performance_info, addresses.performance_info, &tiling->common);
+    CallSignature& signature = tiling->common.signature;
+    signature.quant_mode = static_cast<uint32_t>(call.comm_quant_mode);
+    signature.x_dtype = signature.out_dtype = static_cast<uint32_t>(call.expand_x.dtype);
     tiling->expand_x = addresses.expand_x;
     tiling->expert_ids = addresses.expert_ids;
     tiling->assist_info = addresses.assist_info;
     tiling->ep_send_counts = addresses.ep_send_counts;
     tiling->expert_scales = has_expert_scales(call) ? addresses.expert_scales : 0;
+    tiling->shared_expert_x = is_given(call.shared_expert_x) ? addresses.shared_expert_x : 0;
     tiling->x_out = addresses.x_out;
     tiling->capacity_rows = static_cast<uint32_t>(g.capacity_rows);
     tiling->assist_trailer_offset = assist_trailer_offset(tiling->capacity_rows);
     tiling->dtype = static_cast<uint32_t>(call.expand_x.dtype);
+    tiling->is_int8 = call.comm_quant_mode != 0 ? 1 : 0;
     set_combine_roles(machine.num_cores, engine, tiling);
 }
 
@@ -155,6 +209,7 @@ void make_refusal_tiling(const CommunicatorLimits& limits, const Machine& machin
     *tiling = DispatchTiling{};
     tiling->common = common_tiling(limits, machine, OperationKind::kDispatch);
     set_refused(limits, refusal, &tiling->common);
+    tiling->token = widest_token_layout(limits);
     set_dispatch_roles(limits, machine.num_cores, tiling);
 }
 

@@ -25,9 +25,13 @@ struct Machine {
 
 struct DispatchAddresses {
     uint64_t x, expert_ids, expand_x, assist_info, ep_recv_counts, expert_token_nums;
+    // 0 where the call has none. The first three are inputs.
+    uint64_t scales = 0, x_active_mask = 0, expert_scales = 0;
+    uint64_t performance_info = 0, dynamic_scales = 0, expand_scales = 0;
 };
 struct CombineAddresses {
     uint64_t expand_x, expert_ids, assist_info, ep_send_counts, expert_scales, x_out;
+    uint64_t x_active_mask = 0, shared_expert_x = 0, performance_info = 0;  // 0 where the call has none
 };
 
 void make_dispatch_tiling(const CommunicatorLimits& limits, const Machine& machine, const DispatchCall& call,

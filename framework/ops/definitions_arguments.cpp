@@ -29,6 +29,9 @@ class StackReader {
     StableIValue* next_;
 };
 
+// torch's ScalarType::Float8_e8m0fnu; the stable interface has no getter for it.
+constexpr int32_t kE8m0Code = 44;
+
 Dtype dtype_of(const Tensor& tensor) {
     const int32_t code = dtype_code(tensor);
     struct Entry {
@@ -36,11 +39,19 @@ Dtype dtype_of(const Tensor& tensor) {
         Dtype dtype;
     };
     static const Entry kEntries[] = {
-        {aoti_torch_dtype_bfloat16(), Dtype::kBf16}, {aoti_torch_dtype_float16(), Dtype::kFp16},
-        {aoti_torch_dtype_float32(), Dtype::kFp32},  {aoti_torch_dtype_int32(), Dtype::kInt32},
-        {aoti_torch_dtype_int64(), Dtype::kInt64},   {aoti_torch_dtype_int16(), Dtype::kInt16},
-        {aoti_torch_dtype_int8(), Dtype::kInt8},     {aoti_torch_dtype_uint8(), Dtype::kUint8},
-        {aoti_torch_dtype_bool(), Dtype::kBool},     {aoti_torch_dtype_float64(), Dtype::kFp64},
+        {aoti_torch_dtype_bfloat16(), Dtype::kBf16},
+        {aoti_torch_dtype_float16(), Dtype::kFp16},
+        {aoti_torch_dtype_float32(), Dtype::kFp32},
+        {aoti_torch_dtype_int32(), Dtype::kInt32},
+        {aoti_torch_dtype_int64(), Dtype::kInt64},
+        {aoti_torch_dtype_int16(), Dtype::kInt16},
+        {aoti_torch_dtype_int8(), Dtype::kInt8},
+        {aoti_torch_dtype_uint8(), Dtype::kUint8},
+        {aoti_torch_dtype_bool(), Dtype::kBool},
+        {aoti_torch_dtype_float64(), Dtype::kFp64},
+        {aoti_torch_dtype_float8_e4m3fn(), Dtype::kE4m3},
+        {aoti_torch_dtype_float8_e5m2(), Dtype::kE5m2},
+        {kE8m0Code, Dtype::kE8m0},
     };
     for (const Entry& entry : kEntries) {
         if (entry.code == code) return entry.dtype;
@@ -161,9 +172,9 @@ op_host::DispatchCall describe(const DispatchArguments& a, op_host::TensorDevice
     call.attributes = a.attributes;
     call.quant_mode = a.quant_mode;
     call.expert_token_nums_type = a.expert_token_nums_type;
-    call.has_y_dtype = a.y_dtype.has_value();
-    call.has_x_dtype = a.x_dtype.has_value();
-    call.has_scales_dtype = a.scales_dtype.has_value();
+    call.y_dtype = a.y_dtype;
+    call.x_dtype = a.x_dtype;
+    call.scales_dtype = a.scales_dtype;
     return call;
 }
 

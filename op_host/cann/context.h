@@ -31,9 +31,9 @@ void read_attributes(const gert::RuntimeAttrs* attrs, Arguments* arguments) {
 
 inline void take_dtype_attributes(DispatchArguments* arguments) {
     op_host::DispatchCall& call = arguments->call;
-    call.has_y_dtype = arguments->y_dtype != kNoDtype;
-    call.has_x_dtype = arguments->x_dtype != kNoDtype;
-    call.has_scales_dtype = arguments->scales_dtype != kNoDtype;
+    if (arguments->y_dtype != kNoDtype) call.y_dtype = arguments->y_dtype;
+    if (arguments->x_dtype != kNoDtype) call.x_dtype = arguments->x_dtype;
+    if (arguments->scales_dtype != kNoDtype) call.scales_dtype = arguments->scales_dtype;
 }
 inline void take_dtype_attributes(CombineArguments* /*arguments*/) {}
 

@@ -84,7 +84,7 @@ struct ReduceBuffers {
         ctx.pipe->InitBuffer(out, tile_bytes);
         ctx.pipe->InitBuffer(scales, scale_bytes);
         ctx.pipe->InitBuffer(weights, scale_bytes);
-        flags.begin(ctx, tiling.blocks);
+        flags.begin(ctx, tiling.row.blocks);
     }
 };
 
@@ -134,7 +134,7 @@ __aicore__ inline void start_sum(const CombineTiling& tiling, ReduceBuffers& ub,
 template <typename T>
 __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
                                 const LiveColumns& live, uint32_t first_block) {
-    const uint32_t left = tiling.blocks - first_block;
+    const uint32_t left = tiling.row.blocks - first_block;
     const uint32_t blocks = left < tiling.reduce_blocks ? left : tiling.reduce_blocks;
     const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
     const uint32_t row_bytes = tiling.common.hidden * kElementBytes;
@@ -168,7 +168,7 @@ __aicore__ inline bool wait_rows(CoreContext& ctx, const CombineTiling& tiling, 
         const uint32_t source = static_cast<uint32_t>(load((__gm__ int32_t*)tiling.expert_ids + pair)) / local_experts;
         Wait wait(ctx, Stage::kReduce, source, ctx.tag);
         uint64_t seen = 0;
-        while (!ub.flags.all_arrived(received_row(ctx, token, live.column[i]), tiling.blocks, ctx.tag, seen)) {
+        while (!ub.flags.all_arrived(received_row(ctx, token, live.column[i]), tiling.row.blocks, ctx.tag, seen)) {
             if (is_refused(ctx, tiling) || !wait.go_on(seen)) return false;
         }
     }
@@ -186,7 +186,7 @@ __aicore__ inline void reduce(CoreContext& ctx, const CombineTiling& tiling) {
         const LiveColumns live = live_columns(tiling, static_cast<uint32_t>(token));
         if (!wait_rows(ctx, tiling, ub, static_cast<uint32_t>(token), live)) return;
         load_weights(tiling, ub, static_cast<uint32_t>(token), live);
-        for (uint32_t block = 0; block < tiling.blocks; block += tiling.reduce_blocks) {
+        for (uint32_t block = 0; block < tiling.row.blocks; block += tiling.reduce_blocks) {
             sum_tile<T>(ctx, tiling, ub, static_cast<uint32_t>(token), live, block);
         }
         token = AscendC::AtomicAdd(next, uint64_t(1));

@@ -57,7 +57,7 @@ __aicore__ inline void put_rows(CoreContext& ctx, const CombineTiling& tiling, B
 
 __aicore__ inline void send_mte(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {
     BlockImages images;
-    images.begin(ctx, tiling.blocks, ctx.tag);
+    images.begin(ctx, tiling.row.blocks, ctx.tag);
     for (uint32_t i = 1; i <= ctx.tiling->num_ranks; ++i) {
         put_rows(ctx, tiling, images, index, (ctx.tiling->rank + i) % ctx.tiling->num_ranks);
     }
@@ -104,7 +104,7 @@ __aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, B
                          (uint64_t)staging,
                          region_offset(ctx, combine_half(ctx.uses)),
                          row_bytes,
-                         tiling.blocks * kBlockBytes,
+                         tiling.row.blocks * kBlockBytes,
                          slot_index(tiling, rows.begin + done),
                          sent,
                          1};
@@ -152,7 +152,7 @@ __aicore__ inline void send_to_owned(CoreContext& ctx, const CombineTiling& tili
 
 __aicore__ inline void send_urma(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {
     BlockImages images;
-    images.begin(ctx, tiling.blocks, ctx.tag);
+    images.begin(ctx, tiling.row.blocks, ctx.tag);
     send_to_owned(ctx, tiling, images, index);
     if (!ctx.has_failed) put_rows(ctx, tiling, images, index, ctx.tiling->rank);
     images.end(ctx);

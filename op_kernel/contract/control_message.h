@@ -27,7 +27,16 @@ enum class Dtype : uint32_t {
     kUint8,
     kBool,
     kFp64,
+    kE4m3,  // float8_e4m3fn
+    kE5m2,  // float8_e5m2
+    kE8m0,  // float8_e8m0fnu
     kOther
+};
+
+// How many copies of a token travel.
+enum class CopyMode : uint32_t {
+    kPerRank = 0,   // one to each rank that needs it
+    kPerExpert = 1  // one for each (token, expert)
 };
 
 // What all ranks must agree on in one call. Compared field by field, so that a difference can be named.
@@ -44,16 +53,32 @@ struct CallSignature {
     uint32_t layout_abi;
     uint32_t dispatch_low;  // combine: sequence number of its dispatch
     uint32_t dispatch_high;
+    uint32_t shared_expert_rank_num;
+    uint32_t copy_mode;          // dispatch: CopyMode
+    uint32_t scale_bytes;        // scales of a row on the wire
+    uint32_t has_expert_scales;  // dispatch: weights travel
 };
-static_assert(sizeof(CallSignature) == 48, "wire struct");
+static_assert(sizeof(CallSignature) == 64, "wire struct");
 constexpr uint32_t kSignatureWords = sizeof(CallSignature) / sizeof(uint32_t);
 
 // Which field a difference in word `word` of the signature is.
 constexpr Field signature_field(uint32_t word) {
-    constexpr Field kFields[kSignatureWords] = {Field::kKind,         Field::kHidden,          Field::kNumTopk,
-                                                Field::kMoeExpertNum, Field::kSharedExpertNum, Field::kQuantMode,
-                                                Field::kXDtype,       Field::kOutDtype,        Field::kNumTokens,
-                                                Field::kLayoutAbi,    Field::kDispatchNumber,  Field::kDispatchNumber};
+    constexpr Field kFields[kSignatureWords] = {Field::kKind,
+                                                Field::kHidden,
+                                                Field::kNumTopk,
+                                                Field::kMoeExpertNum,
+                                                Field::kSharedExpertNum,
+                                                Field::kQuantMode,
+                                                Field::kXDtype,
+                                                Field::kOutDtype,
+                                                Field::kNumTokens,
+                                                Field::kLayoutAbi,
+                                                Field::kDispatchNumber,
+                                                Field::kDispatchNumber,
+                                                Field::kSharedExpertRankNum,
+                                                Field::kCopyMode,
+                                                Field::kScaleBytes,
+                                                Field::kHasExpertScales};
     return kFields[word];
 }
 
@@ -65,9 +90,9 @@ struct ControlHeader {
     CallSignature signature;
     uint64_t consumed[kNumKinds];  // by kind: uses of its halves that the sender has finished reading
     Refusal refusal;               // code kOk: none
-    uint64_t reserved;
+    uint64_t reserved[3];
 };
-static_assert(sizeof(ControlHeader) == 128, "wire struct");
+static_assert(sizeof(ControlHeader) == 160 && sizeof(ControlHeader) % kUnitBytes == 0, "wire struct");
 
 // Slots of the control ring of one source: an operation's message may be overwritten four operations later.
 constexpr uint32_t kControlSlots = 4;

@@ -10,7 +10,7 @@
 namespace ascend_deepep {
 
 // Number of the layout as a whole: window, workspace, wire and tiling data. Raised by every change of any of them.
-constexpr uint32_t kLayoutAbi = 1;
+constexpr uint32_t kLayoutAbi = 2;
 
 constexpr uint32_t kMaxRanks = 1024;
 constexpr uint32_t kMaxExperts = 1024;
@@ -29,7 +29,7 @@ constexpr uint32_t kMaxNameLength = 127;  // bytes of group_ep
 // 32 KiB of data cache below which a kernel with SIMT functions does not start.
 constexpr uint32_t kKernelUbBytes = 216 * 1024;
 
-constexpr uint32_t kElementBytes = 2;  // bf16 and fp16, the element types without quantisation
+constexpr uint32_t kElementBytes = 2;  // bf16 and fp16: what the widest row on the wire is made of
 
 static_assert(kHiddenMultiple * kElementBytes == 32, "a row must be whole 32 B units");
 static_assert(kMaxTokens * kMaxTopk < (1U << 31), "a (token, column) pair and one more bit fit 32 bits");

@@ -88,6 +88,9 @@ enum class Field : uint32_t {
     kDispatchNumber,  // which dispatch a combine belongs to
     kLayoutAbi,
     kOutDtype,
+    kCopyMode,
+    kScaleBytes,
+    kHasExpertScales,
     kCount
 };
 

@@ -15,6 +15,27 @@ struct CoreRange {
     uint32_t count;
 };
 
+// What x_active_mask says.
+enum class MaskKind : uint32_t {
+    kNone = 0,
+    kTokens = 1,  // [num_tokens]: as many tokens as are set are active, from the first on
+    kPairs = 2    // [num_tokens, num_topk]: single (token, column) pairs; a token is active if one is
+};
+
+// How dispatch changes a row on its way: one for each family and element type.
+enum class Quant : uint32_t {
+    kNone = 0,    // as it is; scales, where there are any, travel with it
+    kStaticInt8,  // by given factors
+    kTokenInt8,   // a float32 scale a row
+    kTokenE4m3,
+    kTokenE5m2,
+    kGroupE4m3,  // a float32 scale per 128 elements
+    kGroupE5m2,
+    kMxE4m3,  // an e8m0 scale per 32 elements
+    kMxE5m2,
+    kCount
+};
+
 // Common to both operators.
 struct CommonTiling {
     uint64_t window_table;  // u64[num_ranks]: every rank's window as this rank addresses it
@@ -24,15 +45,24 @@ struct CommonTiling {
     uint32_t rank;
     uint32_t num_ranks;
     uint32_t num_cores;
-    uint32_t local_experts;
+    uint32_t local_experts;     // on this rank
+    uint32_t experts_per_rank;  // on a rank of routed experts
+    uint32_t first_expert;      // of this rank, as header entries number them
     uint32_t num_tokens;
     uint32_t hidden;
     uint32_t num_topk;
-    uint32_t num_experts;
-    uint32_t is_refused;    // post `refusal`, move nothing
-    uint32_t limit_tokens;  // the communicator's max_tokens: stride of slots
-    uint32_t simt_width;    // threads of data-parallel SIMT functions
+    uint32_t num_columns;  // num_topk + shared_expert_num
+    uint32_t num_experts;  // routed
+    uint32_t shared_expert_num;
+    uint32_t shared_expert_rank_num;  // ranks before those of the routed experts
+    uint32_t shared_replicas;         // ranks of one shared expert
+    uint32_t mask;                    // MaskKind
+    uint32_t is_refused;              // post `refusal`, move nothing
+    uint32_t simt_width;              // threads of data-parallel SIMT functions
     uint32_t reserved;
+    uint64_t x_active_mask;     // u8 [num_tokens] or [num_tokens, num_topk], or 0
+    uint64_t performance_info;  // i64 [num_ranks]: longest wait for a source in us, or 0
+    uint64_t cycles_per_us;
     CallSignature signature;
     Refusal refusal;
     WindowLayout window;
@@ -43,7 +73,11 @@ struct DispatchTiling {
     CommonTiling common;
     uint64_t x;                      // [num_tokens, hidden]
     uint64_t expert_ids;             // i32 [num_tokens, num_topk]
+    uint64_t scales;                 // by `quant` and `scale_rows`, or 0
+    uint64_t expert_scales;          // f32 [num_tokens, num_topk], or 0: no weights travel
     uint64_t expand_x;               // [capacity_rows, hidden]
+    uint64_t dynamic_scales;         // [capacity_rows, scale_bytes]
+    uint64_t expand_scales;          // f32 [capacity_rows]
     uint64_t assist_info;            // i32, three a row; then the trailer
     uint64_t ep_recv_counts;         // i32 [local_experts * num_ranks], inclusive prefix
     uint64_t expert_token_nums;      // i64 [local_experts]
@@ -56,7 +90,13 @@ struct DispatchTiling {
     CoreRange cumsum;
     uint32_t route_width;    // threads of the route role; each walks one segment of tokens in order
     uint32_t collect_batch;  // token copies a collect work item holds
-    TokenLayout token;       // of this call's hidden and top-k
+    uint32_t quant;          // Quant
+    uint32_t copy_mode;      // CopyMode
+    uint32_t x_row_bytes;    // of a row of x
+    uint32_t scale_rows;     // rows of smoothing or static scales: 1 for all copies, or one per expert, shared first
+    uint32_t scale_columns;  // static: 1 for a scalar; else hidden
+    uint32_t reserved;
+    TokenLayout token;  // of this call
 };
 
 enum class CombineEngine : uint32_t { kMte = 0, kUrma = 1 };
@@ -66,9 +106,10 @@ struct CombineTiling {
     uint64_t expand_x;    // [capacity_rows, hidden]
     uint64_t expert_ids;  // i32 [num_tokens, num_topk]
     uint64_t assist_info;
-    uint64_t ep_send_counts;  // i32 [local_experts * num_ranks]
-    uint64_t expert_scales;   // f32 [num_tokens, num_topk], or 0: plain sum
-    uint64_t x_out;           // [num_tokens, hidden]
+    uint64_t ep_send_counts;   // i32 [local_experts * num_ranks]
+    uint64_t expert_scales;    // f32 [num_tokens, num_topk], or 0: plain sum
+    uint64_t shared_expert_x;  // [num_tokens, hidden], or 0
+    uint64_t x_out;            // [num_tokens, hidden]
     uint64_t assist_trailer_offset;
     uint32_t capacity_rows;
     uint32_t engine;         // CombineEngine
@@ -77,8 +118,9 @@ struct CombineTiling {
     CoreRange control;       // one core: validates, exchanges control messages
     CoreRange send;          // MTE: rows dealt round robin; URMA: destinations dealt round robin
     CoreRange doorbell;      // URMA only; empty for MTE
-    uint32_t blocks;         // blocks of a row of this call
+    uint32_t is_int8;        // rows travel as int8
     uint32_t reserved;
+    RowLayout row;  // of this call
 };
 
 // Written by dispatch behind the triples, checked by combine: which dispatch the tensor belongs to.

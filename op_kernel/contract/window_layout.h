@@ -18,13 +18,27 @@ struct CommunicatorLimits {
     uint32_t num_topk;
     uint32_t num_experts;
     uint32_t shared_expert_num;
+    uint32_t per_expert_copies = 0;  // 1: room for a copy per (token, expert), not only per (token, rank)
 };
 
+// The most experts of a rank. With shared experts the calls say how many ranks hold routed ones.
 constexpr uint32_t local_experts(const CommunicatorLimits& limits) {
-    return limits.num_experts / limits.num_ranks;
+    if (limits.shared_expert_num == 0) return limits.num_experts / limits.num_ranks;
+    const uint32_t most = kMaxBlocksPerRank / limits.num_ranks;
+    return limits.num_experts < most ? limits.num_experts : most;
 }
 constexpr uint32_t num_columns(const CommunicatorLimits& limits) {
     return limits.num_topk + limits.shared_expert_num;
+}
+// Slots of the send buffer: copies that differ take one each.
+constexpr uint32_t send_slots(const CommunicatorLimits& limits) {
+    return limits.per_expert_copies != 0 ? limits.max_tokens * num_columns(limits) : limits.max_tokens;
+}
+// The most copies a rank gets from one source.
+constexpr uint32_t copies_per_source(const CommunicatorLimits& limits) {
+    if (limits.per_expert_copies == 0) return limits.max_tokens;
+    const uint32_t experts = local_experts(limits);
+    return limits.max_tokens * (experts < limits.num_topk ? experts : limits.num_topk);
 }
 
 struct Region {
@@ -37,7 +51,7 @@ enum class WindowRegion : uint32_t {
     kControlPage = 0,  // ControlPage
     kControlRing,      // [source][slot] control messages
     kAbort,            // [source] one abort block
-    kSendBuffer,       // [token] staged copies, the source of URMA writes
+    kSendBuffer,       // [send slot] staged copies, the source of URMA writes
     kDispatchHalf0,    // [source][n] token copies received
     kDispatchHalf1,
     kCombineHalf0,  // [token][column] rows received
@@ -52,15 +66,19 @@ constexpr uint32_t kNumHalves = 2;
 struct WindowLayout {
     Region regions[kNumWindowRegions];
     uint64_t total_bytes;
-    uint32_t control_blocks;    // blocks of one control message
-    uint32_t token_slot_bytes;  // stride of a token copy
-    uint32_t row_slot_bytes;    // stride of a combine row
-    uint32_t reserved;
+    uint32_t control_blocks;     // blocks of one control message
+    uint32_t token_slot_bytes;   // stride of a token copy
+    uint32_t row_slot_bytes;     // stride of a combine row
+    uint32_t copies_per_source;  // slots of one source in a dispatch half
 };
+
+constexpr TokenLayout widest_token_layout(const CommunicatorLimits& limits) {
+    return widest_token_layout(limits.hidden, limits.num_topk, limits.shared_expert_num);
+}
 
 constexpr uint64_t window_region_bytes(const CommunicatorLimits& limits, WindowRegion region) {
     const uint64_t ranks = limits.num_ranks;
-    const uint64_t token_slot = token_layout(limits.hidden, num_columns(limits)).slot_bytes;
+    const uint64_t token_slot = widest_token_layout(limits).slot_bytes;
     const uint64_t row_slot = row_slot_bytes(limits.hidden);
     switch (region) {
         case WindowRegion::kControlPage:
@@ -70,10 +88,10 @@ constexpr uint64_t window_region_bytes(const CommunicatorLimits& limits, WindowR
         case WindowRegion::kAbort:
             return ranks * kBlockBytes;
         case WindowRegion::kSendBuffer:
-            return limits.max_tokens * token_slot;
+            return send_slots(limits) * token_slot;
         case WindowRegion::kDispatchHalf0:
         case WindowRegion::kDispatchHalf1:
-            return ranks * limits.max_tokens * token_slot;
+            return ranks * copies_per_source(limits) * token_slot;
         case WindowRegion::kCombineHalf0:
         case WindowRegion::kCombineHalf1:
             return uint64_t(limits.max_tokens) * num_columns(limits) * row_slot;
@@ -95,17 +113,19 @@ constexpr WindowLayout window_layout(const CommunicatorLimits& limits) {
     }
     layout.total_bytes = offset;
     layout.control_blocks = control_blocks(local_experts(limits));
-    layout.token_slot_bytes = token_layout(limits.hidden, num_columns(limits)).slot_bytes;
+    layout.token_slot_bytes = widest_token_layout(limits).slot_bytes;
     layout.row_slot_bytes = row_slot_bytes(limits.hidden);
+    layout.copies_per_source = copies_per_source(limits);
     return layout;
 }
 
 // Regions of the workspace: data that local flags publish, nothing else.
 enum class WorkspaceRegion : uint32_t {
     kHeaders = 0,   // [token] header_bytes: the routing table, in wire format
-    kDestinations,  // [rank][max_tokens] u32: tokens that go to the rank, ascending
+    kDestinations,  // [rank][copies_per_source] u32: send slots of the copies that go to the rank, ascending
     kNumCopies,     // [rank] u32
-    kExpertRows,    // [expert] u32: (token, column) pairs per expert
+    kExpertRows,    // [rank][its experts] u32: (token, column) pairs per expert
+    kLiveIds,       // combine: [token][num_topk + 1] i32, ids after the mask; the last word: the token is active
     kRefusals,      // [1 + core] Refusal at a 64 B stride: own of the routing or validating core, then peers' as seen
     kRecvRows,      // [source][local expert] u32, from control messages
     kRecvInfo,      // [source] {u32 copies, u32 tokens}
@@ -128,13 +148,15 @@ constexpr uint64_t workspace_region_bytes(const CommunicatorLimits& limits, Work
     const uint64_t word = sizeof(uint32_t);
     switch (region) {
         case WorkspaceRegion::kHeaders:
-            return uint64_t(limits.max_tokens) * token_layout(limits.hidden, num_columns(limits)).header_bytes;
+            return uint64_t(limits.max_tokens) * widest_token_layout(limits).header_bytes;
         case WorkspaceRegion::kDestinations:
-            return ranks * limits.max_tokens * word;
+            return ranks * copies_per_source(limits) * word;
+        case WorkspaceRegion::kLiveIds:
+            return uint64_t(limits.max_tokens) * (limits.num_topk + 1) * word;
         case WorkspaceRegion::kNumCopies:
             return ranks * word;
         case WorkspaceRegion::kExpertRows:
-            return limits.num_experts * word;
+            return (limits.num_experts + ranks) * word;
         case WorkspaceRegion::kRefusals:
             return (1 + kMaxCores) * kRefusalStride;
         case WorkspaceRegion::kRecvRows:
@@ -158,7 +180,7 @@ constexpr WorkspaceLayout workspace_layout(const CommunicatorLimits& limits) {
         offset = align_up(offset + bytes + kUnitBytes, kWorkspaceAlign);
     }
     layout.total_bytes = offset;
-    layout.header_bytes = token_layout(limits.hidden, num_columns(limits)).header_bytes;
+    layout.header_bytes = widest_token_layout(limits).header_bytes;
     return layout;
 }
 

@@ -39,7 +39,7 @@ struct CopyPlace {
 __aicore__ inline CopyPlace copy_place(const CoreContext& ctx, uint32_t source, uint32_t n) {
     const CommonTiling& common = *ctx.tiling;
     if (source == common.rank) return CopyPlace{source, n, send_slot(ctx, load(destinations_of(ctx, source) + n))};
-    const uint64_t slot = uint64_t(source) * common.limit_tokens + n;
+    const uint64_t slot = uint64_t(source) * common.window.copies_per_source + n;
     return CopyPlace{source, n,
                      ctx.window + region_offset(ctx, dispatch_half(ctx.uses)) + slot * common.window.token_slot_bytes};
 }
@@ -57,7 +57,7 @@ __aicore__ inline bool scatter_copy(CoreContext& ctx, const DispatchTiling& tili
     AscendC::LocalTensor<uint32_t> words = ub.copy.Get<uint32_t>();
     const uint32_t header = tiling.token.header_offset / static_cast<uint32_t>(sizeof(uint32_t));
     const uint32_t first_word = words.GetValue(header);
-    const uint32_t token = words.GetValue(header + 1);
+    const uint32_t token = token_of(words.GetValue(header + 1));
     if (first_word != (place.source | (common.num_topk << 16)))
         return corrupt_copy(ctx, place, first_word, common.num_topk);
     const uint32_t num_tokens = ub.info.Get<uint32_t>().GetValue(place.source * kRecvInfoWords + 1);

@@ -18,8 +18,8 @@ __simt_vf__ __launch_bounds__(1024) inline void route_tokens(__gm__ int32_t* exp
                                                              __gm__ uint32_t* expert_rows, __ubuf__ uint32_t* histogram,
                                                              __ubuf__ uint32_t* error, uint32_t num_tokens,
                                                              uint32_t num_topk, uint32_t num_experts,
-                                                             uint32_t num_ranks, uint32_t rank, uint32_t limit_tokens,
-                                                             uint32_t header_words) {
+                                                             uint32_t num_ranks, uint32_t rank,
+                                                             uint32_t copies_per_source, uint32_t header_words) {
     const uint32_t buckets = num_experts + num_ranks;
     const uint32_t local_experts = num_experts / num_ranks;
     const uint32_t first = static_cast<uint32_t>(uint64_t(threadIdx.x) * num_tokens / blockDim.x);
@@ -57,7 +57,7 @@ __simt_vf__ __launch_bounds__(1024) inline void route_tokens(__gm__ int32_t* exp
     for (uint32_t token = first; token < last; ++token) {
         __gm__ uint32_t* header = headers + uint64_t(token) * header_words;
         asc_stcg(header, rank | (num_topk << 16));
-        asc_stcg(header + 1, token);
+        asc_stcg(header + 1, pack_token(token, kAllColumns));
         load_ids(expert_ids, token, num_topk, num_experts, row);
         for (uint32_t column = 0; column < num_topk; ++column) {
             uint32_t entry = pack_entry(kNoExpert, 0);
@@ -65,7 +65,7 @@ __simt_vf__ __launch_bounds__(1024) inline void route_tokens(__gm__ int32_t* exp
                 entry = pack_entry(static_cast<uint32_t>(row[column]), own[row[column]]++);
                 if (is_first_to_rank(row, column, local_experts)) {
                     const uint32_t to = static_cast<uint32_t>(row[column]) / local_experts;
-                    asc_stcg(destinations + uint64_t(to) * limit_tokens + own[num_experts + to]++, token);
+                    asc_stcg(destinations + uint64_t(to) * copies_per_source + own[num_experts + to]++, token);
                 }
             }
             asc_stcg(header + 2 + column, entry);
@@ -91,7 +91,8 @@ __aicore__ inline void route(CoreContext& ctx, const DispatchTiling& tiling) {
                               (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kExpertRows),
                               ub_pointer(histogram.Get<uint32_t>()), ub_pointer(error.Get<uint32_t>()),
                               common.num_tokens, common.num_topk, common.num_experts, common.num_ranks, common.rank,
-                              common.limit_tokens, tiling.token.header_bytes / static_cast<uint32_t>(sizeof(uint32_t)));
+                              common.window.copies_per_source,
+                              tiling.token.header_bytes / static_cast<uint32_t>(sizeof(uint32_t)));
     sync<AscendC::HardEvent::V_S>();
     const Refusal refusal = ids_refusal(common, tiling.expert_ids, error.Get<uint32_t>().GetValue(0));
     save_refusal(ctx, 0, refusal);

@@ -21,7 +21,7 @@ __aicore__ inline uint32_t copies_to(const CoreContext& ctx, uint32_t peer) {
 
 __aicore__ inline __gm__ uint32_t* destinations_of(const CoreContext& ctx, uint32_t peer) {
     return (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kDestinations) +
-           uint64_t(peer) * ctx.tiling->limit_tokens;
+           uint64_t(peer) * ctx.tiling->window.copies_per_source;
 }
 
 // As many WQEs for `peer` as fit its ring and one batch. Returns how many are in the ring afterwards.
@@ -38,7 +38,7 @@ __aicore__ inline uint32_t build_some(CoreContext& ctx, const DispatchTiling& ti
     const uint32_t slot_bytes = ctx.tiling->window.token_slot_bytes;
     const WqeBatch batch{peer,
                          (uint64_t)send_slot(ctx, 0),
-                         area + uint64_t(ctx.tiling->rank) * ctx.tiling->limit_tokens * slot_bytes,
+                         area + uint64_t(ctx.tiling->rank) * ctx.tiling->window.copies_per_source * slot_bytes,
                          slot_bytes,
                          tiling.token.slot_bytes,
                          built,

@@ -75,7 +75,8 @@ uint64_t most_block_ns(const Scenario& scenario) {
     uint64_t blocks = 1;
     for (uint32_t number = 0; number < (scenario.second ? 2U : 1U); ++number) {
         const CommunicatorLimits limits = channel_of(scenario, number).config.limits;
-        blocks = std::max(blocks, uint64_t{limits.max_tokens} * limits.num_topk * row_blocks(limits.hidden));
+        blocks =
+            std::max(blocks, uint64_t{limits.max_tokens} * limits.num_topk * row_layout(limits.hidden, false).blocks);
     }
     return scenario.world.timeout_ns / kLinkParts / blocks;
 }
