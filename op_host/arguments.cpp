@@ -10,11 +10,13 @@ namespace ascend_deepep::op_host {
 namespace {
 
 constexpr uint32_t kHalfFloats = dtype_bit(Dtype::kBf16) | dtype_bit(Dtype::kFp16);
-// Scales of MX formats are e8m0, which frameworks carry as bytes.
-constexpr uint32_t kScaleDtypes = dtype_bit(Dtype::kFp32) | dtype_bit(Dtype::kUint8) | dtype_bit(Dtype::kOther);
+// Quantised tokens pass through; bytes carry a type that x_dtype or scales_dtype names.
+constexpr uint32_t kTokenDtypes =
+    kHalfFloats | dtype_bit(Dtype::kE4m3) | dtype_bit(Dtype::kE5m2) | dtype_bit(Dtype::kUint8);
+constexpr uint32_t kScaleDtypes = dtype_bit(Dtype::kFp32) | dtype_bit(Dtype::kE8m0) | dtype_bit(Dtype::kUint8);
 
 constexpr TensorArgument kTensors[] = {
-    {Field::kX, kHalfFloats, 2, 2, "[num_tokens, hidden]"},
+    {Field::kX, kTokenDtypes, 2, 2, "[num_tokens, hidden]"},
     {Field::kExpertIds, dtype_bit(Dtype::kInt32), 2, 2, "[num_tokens, num_topk]"},
     {Field::kExpandX, kHalfFloats, 2, 2, "[rows, hidden], with the rows that dispatch_v2 returned"},
     {Field::kAssistInfo, dtype_bit(Dtype::kInt32), 1, 1, "[128 * rows], as dispatch_v2 returned it"},
@@ -22,7 +24,9 @@ constexpr TensorArgument kTensors[] = {
      "[ep_world_size * local experts], the ep_recv_counts that dispatch_v2 returned"},
     {Field::kExpertScales, dtype_bit(Dtype::kFp32), 2, 2,
      "[num_tokens, num_topk], or a tensor without elements for a plain sum"},
-    {Field::kScales, kScaleDtypes, 1, 2, "[moe_expert_num, hidden]"},
+    {Field::kScales, kScaleDtypes, 1, 2,
+     "[moe_expert_num (+ shared_expert_num where ranks serve shared experts), hidden]; static "
+     "also [1] or [hidden]; of quantised x [num_tokens, columns]"},
     {Field::kXActiveMask, dtype_bit(Dtype::kBool), 1, 2, "[num_tokens] or [num_tokens, num_topk]"},
     {Field::kElasticInfo, dtype_bit(Dtype::kInt32), 1, 1, "[4 + 2 * ep_world_size]"},
     {Field::kPerformanceInfo, dtype_bit(Dtype::kInt64), 1, 1, "[ep_world_size]"},
@@ -54,17 +58,18 @@ constexpr NumberArgument kNumbers[] = {
     {Field::kTpRankId, 0, nullptr, kPassZero, nullptr},
     {Field::kGroupTp, 0, nullptr, "leave it empty: the operator has no tensor parallelism of its own", nullptr},
     {Field::kExpertShardType, 0, nullptr, "pass 0: ranks of shared experts come first", nullptr},
-    {Field::kSharedExpertNum, 0, nullptr, "pass 0 without shared_expert_rank_num, else 1 to 4", kPassZero},
+    {Field::kSharedExpertNum, 0, nullptr,
+     "pass 0 without shared_expert_rank_num, else 1 to 4, at most the communicator's shared_expert_num", nullptr},
     {Field::kSharedExpertRankNum, 0, nullptr,
-     "pass 0 and at most one shared expert, or a multiple of shared_expert_num below ep_world_size", kPassZero},
+     "pass 0 and at most one shared expert, or a multiple of shared_expert_num below ep_world_size", nullptr},
     {Field::kQuantMode, 0, "0, 1, 2, 3, 4, 5", "pass one of them", kPassZero},
     {Field::kCommQuantMode, 0, "0, 2, 3, 4", "pass one of them", kPassZero},
     {Field::kZeroExpertNum, 0, nullptr, kPassZero, kPassZero},
     {Field::kCopyExpertNum, 0, nullptr, kPassZero, kPassZero},
     {Field::kConstExpertNum, 0, nullptr, kPassZero, kPassZero},
-    {Field::kYDtype, 0, nullptr, kLeaveOut, kLeaveOut},
-    {Field::kXDtype, 0, nullptr, kLeaveOut, kLeaveOut},
-    {Field::kScalesDtype, 0, nullptr, kLeaveOut, kLeaveOut},
+    {Field::kYDtype, 0, nullptr, "pass torch.float8_e4m3fn or torch.float8_e5m2", kLeaveOut},
+    {Field::kXDtype, 0, nullptr, "pass torch.float8_e4m3fn or torch.float8_e5m2", kLeaveOut},
+    {Field::kScalesDtype, 0, nullptr, "pass torch.float8_e8m0fnu", kLeaveOut},
 };
 
 template <typename Argument, size_t kCount>

@@ -69,6 +69,8 @@ struct DispatchShapes {
     int64_t dynamic_scales = 0;         // A
     int64_t scale_columns = 0;          // of dynamic_scales; 0: it has one dimension
     Dtype scale_dtype = Dtype::kFp32;   // of dynamic_scales; uint8 carries e8m0
+    bool passes_scales = false;         // dynamic_scales are rows of the scales given
+    bool has_expert_scales = false;     // expand_scales is written
     int64_t assist_info = 0;            // max(BS * K, 128 * A)
     int64_t expert_token_nums = 0;      // local experts
     int64_t ep_recv_counts = 0;         // local experts * ranks

@@ -39,6 +39,12 @@ Finding unlike_expand_x(const Context& c, const TensorInfo& tensor) {
     return {is_given(tensor) && tensor.dtype != dtype, static_cast<int64_t>(tensor.dtype), static_cast<int64_t>(dtype)};
 }
 
+// The last axis of a tensor of `dims` dimensions.
+Finding compare_hidden(const Context& c, const TensorInfo& tensor, size_t dims) {
+    if (tensor.shape.size() != dims) return {false, 0, 0};
+    return compare_extent(tensor, dims - 1, c.geometry.hidden);
+}
+
 constexpr CheckRow<Context> kAttributes[] = {
     {Field::kCommQuantMode, Code::kOutOfRange,
      [](const Context& c) -> Finding {
@@ -72,6 +78,18 @@ constexpr CheckRow<Context> kShapes[] = {
      [](const Context& c) { return compare_extent(c.call.performance_info, 0, c.geometry.num_ranks); }, 0},
     {Field::kSharedExpertX, Code::kBadDtype,
      [](const Context& c) { return unlike_expand_x(c, c.call.shared_expert_x); }},
+    {Field::kSharedExpertX, Code::kBadShape,
+     [](const Context& c) -> Finding {
+         const TensorInfo& rows = c.call.shared_expert_x;
+         const int64_t count =
+             rows.shape.size() == 3 ? size_product(extent(rows, 0), extent(rows, 1)) : extent(rows, 0);
+         return {is_given(rows) && count != c.geometry.num_tokens, count, c.geometry.num_tokens};
+     },
+     0},
+    {Field::kSharedExpertX, Code::kBadShape,
+     [](const Context& c) { return compare_hidden(c, c.call.shared_expert_x, 2); }, 1},
+    {Field::kSharedExpertX, Code::kBadShape,
+     [](const Context& c) { return compare_hidden(c, c.call.shared_expert_x, 3); }, 2},
     {Field::kOriX, Code::kBadDtype, [](const Context& c) { return unlike_expand_x(c, c.call.ori_x); }},
     {Field::kOriX, Code::kBadShape,
      [](const Context& c) { return compare_extent(c.call.ori_x, 0, c.geometry.num_tokens); }, 0},
@@ -100,10 +118,6 @@ constexpr CheckRow<Context> kPairs[] = {
 };
 
 constexpr CheckRow<Context> kLater[] = {
-    {Field::kXActiveMask, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {is_given(c.call.x_active_mask), 0, 0}; }},
-    {Field::kSharedExpertX, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {is_given(c.call.shared_expert_x), 0, 0}; }},
     {Field::kElasticInfo, Code::kNotImplemented,
      [](const Context& c) -> Finding { return {is_given(c.call.elastic_info), 0, 0}; }},
     {Field::kOriX, Code::kNotImplemented, [](const Context& c) -> Finding { return {is_given(c.call.ori_x), 0, 0}; }},
@@ -113,10 +127,8 @@ constexpr CheckRow<Context> kLater[] = {
                      is_given(c.call.const_expert_v),
                  0, 0};
      }},
-    {Field::kPerformanceInfo, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {is_given(c.call.performance_info), 0, 0}; }},
     {Field::kCommQuantMode, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {c.call.comm_quant_mode != 0, c.call.comm_quant_mode, 0}; }},
+     [](const Context& c) -> Finding { return {c.call.comm_quant_mode > 2, c.call.comm_quant_mode, 0}; }},
 };
 
 }  // namespace

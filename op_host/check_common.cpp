@@ -51,10 +51,10 @@ int64_t special_experts(const CommonAttributes& a) {
     return a.zero_expert_num + a.copy_expert_num + a.const_expert_num;
 }
 
-Finding comm_alg_with(const Context& c, Code code) {
+Finding bad_comm_alg(const Context& c) {
     Refusal packed{};
     pack_word(c.attributes.comm_alg, &packed);
-    return {find_comm_alg(c.attributes.comm_alg)->code == code, packed.got, packed.limit};
+    return {find_comm_alg(c.attributes.comm_alg)->code != Code::kOk, packed.got, packed.limit};
 }
 
 constexpr CheckRow<Context> kTopology[] = {
@@ -85,11 +85,19 @@ constexpr CheckRow<Context> kTopology[] = {
          const int64_t experts = c.geometry.shared_expert_num;
          return {experts > 0 && ranks % experts != 0, ranks, experts};
      }},
+    {Field::kSharedExpertNum, Code::kOutOfRange,
+     [](const Context& c) { return outside(c.geometry.shared_expert_num, 0, c.limits.shared_expert_num); }},
     {Field::kMoeExpertNum, Code::kOutOfRange,
      [](const Context& c) { return outside(c.attributes.moe_expert_num, 1, c.limits.num_experts); }},
     {Field::kMoeExpertNum, Code::kNotMultiple,
      [](const Context& c) -> Finding {
          return {c.attributes.moe_expert_num % moe_ranks(c) != 0, c.attributes.moe_expert_num, moe_ranks(c)};
+     }},
+    // Blocks of (local expert, source rank) have a table in UB.
+    {Field::kMoeExpertNum, Code::kOutOfRange,
+     [](const Context& c) {
+         const int64_t most = kMaxBlocksPerRank / c.limits.num_ranks * moe_ranks(c);
+         return outside(c.attributes.moe_expert_num, 1, most);
      }},
     // Ids of special experts follow those of the routed ones and must fit the 32 bits of an id.
     {Field::kZeroExpertNum, Code::kOutOfRange,
@@ -106,7 +114,7 @@ constexpr CheckRow<Context> kTopology[] = {
          const CommonAttributes& a = c.attributes;
          return outside(a.const_expert_num, 0, kMaxInt32 - a.moe_expert_num - a.zero_expert_num - a.copy_expert_num);
      }},
-    {Field::kCommAlg, Code::kOutOfRange, [](const Context& c) { return comm_alg_with(c, Code::kOutOfRange); }},
+    {Field::kCommAlg, Code::kOutOfRange, bad_comm_alg},
 };
 
 constexpr CheckRow<Context> kSizes[] = {
@@ -140,17 +148,12 @@ constexpr CheckRow<Context> kSizes[] = {
 };
 
 constexpr CheckRow<Context> kLater[] = {
-    {Field::kSharedExpertRankNum, Code::kNotImplemented,
-     [](const Context& c) -> Finding {
-         return {c.attributes.shared_expert_rank_num > 0, c.attributes.shared_expert_rank_num, 0};
-     }},
     {Field::kZeroExpertNum, Code::kNotImplemented,
      [](const Context& c) -> Finding { return {c.attributes.zero_expert_num > 0, c.attributes.zero_expert_num, 0}; }},
     {Field::kCopyExpertNum, Code::kNotImplemented,
      [](const Context& c) -> Finding { return {c.attributes.copy_expert_num > 0, c.attributes.copy_expert_num, 0}; }},
     {Field::kConstExpertNum, Code::kNotImplemented,
      [](const Context& c) -> Finding { return {c.attributes.const_expert_num > 0, c.attributes.const_expert_num, 0}; }},
-    {Field::kCommAlg, Code::kNotImplemented, [](const Context& c) { return comm_alg_with(c, Code::kNotImplemented); }},
 };
 
 }  // namespace

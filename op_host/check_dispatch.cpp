@@ -4,13 +4,12 @@
 // other, and only then what this release lacks.
 #include "op_host/check.h"
 #include "op_host/check_rows.h"
+#include "op_host/quant.h"
 
 namespace ascend_deepep::op_host {
 namespace {
 
 using Context = DispatchContext;
-
-constexpr int64_t kMaxQuantMode = 5;
 
 constexpr TensorRow<DispatchCall> kTensors[] = {
     {Field::kX, &DispatchCall::x, true},
@@ -25,7 +24,7 @@ constexpr TensorRow<DispatchCall> kTensors[] = {
 constexpr CheckRow<Context> kAttributes[] = {
     {Field::kQuantMode, Code::kOutOfRange,
      [](const Context& c) -> Finding {
-         return {c.call.quant_mode < 0 || c.call.quant_mode > kMaxQuantMode, c.call.quant_mode, kMaxQuantMode};
+         return {c.call.quant_mode < 0 || c.call.quant_mode > kQuantMxClamp, c.call.quant_mode, kQuantMxClamp};
      }},
     {Field::kExpertTokenNumsType, Code::kOutOfRange,
      [](const Context& c) -> Finding {
@@ -52,24 +51,8 @@ constexpr CheckRow<Context> kShapes[] = {
 };
 
 constexpr CheckRow<Context> kLater[] = {
-    {Field::kScales, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {is_given(c.call.scales), 0, 0}; }},
-    {Field::kXActiveMask, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {is_given(c.call.x_active_mask), 0, 0}; }},
-    {Field::kExpertScales, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {is_given(c.call.expert_scales), 0, 0}; }},
     {Field::kElasticInfo, Code::kNotImplemented,
      [](const Context& c) -> Finding { return {is_given(c.call.elastic_info), 0, 0}; }},
-    {Field::kPerformanceInfo, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {is_given(c.call.performance_info), 0, 0}; }},
-    {Field::kQuantMode, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {c.call.quant_mode != 0, c.call.quant_mode, 0}; }},
-    {Field::kYDtype, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {c.call.y_dtype.has_value(), 0, 0}; }},
-    {Field::kXDtype, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {c.call.x_dtype.has_value(), 0, 0}; }},
-    {Field::kScalesDtype, Code::kNotImplemented,
-     [](const Context& c) -> Finding { return {c.call.scales_dtype.has_value(), 0, 0}; }},
 };
 
 }  // namespace
@@ -81,6 +64,7 @@ Status check_dispatch(const CommunicatorLimits& limits, uint32_t rank, const Dis
     if (refusal.code == Code::kOk) refusal = run_rows(kAttributes, context);
     if (refusal.code == Code::kOk) refusal = check_common(context);
     if (refusal.code == Code::kOk) refusal = run_rows(kShapes, context);
+    if (refusal.code == Code::kOk) refusal = check_quant(context);
     if (refusal.code == Code::kOk) refusal = run_rows(kLater, context);
     if (refusal.code == Code::kOk) refusal = check_common_features(context);
     if (refusal.code == Code::kOk && shapes != nullptr) *shapes = dispatch_shapes(call);

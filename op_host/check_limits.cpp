@@ -27,6 +27,7 @@ constexpr LimitRow kLimits[] = {
     {"num_topk", Field::kNumTopk, &CommunicatorLimits::num_topk, 1, kMaxTopk},
     {"num_experts", Field::kMoeExpertNum, &CommunicatorLimits::num_experts, 1, kMaxExperts},
     {"shared_expert_num", Field::kSharedExpertNum, &CommunicatorLimits::shared_expert_num, 0, kMaxSharedExperts},
+    {"per_expert_copies", Field::kCopyMode, &CommunicatorLimits::per_expert_copies, 0, 1},
 };
 
 Status refused(Field field, Code code, int64_t got, int64_t limit, const std::string& message) {
@@ -55,10 +56,12 @@ Status check_relations(const CommunicatorLimits& l) {
                        text("hidden = ", l.hidden, " is not a multiple of ", kHiddenMultiple,
                             ": round it up, smaller calls fit too"));
     }
-    if (l.num_experts % l.num_ranks != 0) {
+    // With shared experts the ranks that hold routed ones are fewer, and each call says how many.
+    if (l.shared_expert_num == 0 && l.num_experts % l.num_ranks != 0) {
         return refused(Field::kMoeExpertNum, Code::kNotMultiple, l.num_experts, l.num_ranks,
                        text("num_experts = ", l.num_experts, " is not a multiple of num_ranks = ", l.num_ranks,
-                            ": every rank holds the same number of experts"));
+                            ": every rank holds the same number of experts (with shared_expert_num above 0 the ranks "
+                            "that serve shared experts hold none)"));
     }
     if (l.num_topk > l.num_experts) {
         return refused(Field::kNumTopk, Code::kOutOfRange, l.num_topk, l.num_experts,
@@ -71,13 +74,14 @@ Status check_relations(const CommunicatorLimits& l) {
 Status check_window(const CommunicatorLimits& l, uint64_t window_bytes) {
     const uint64_t required = required_window_bytes(l);
     if (window_bytes == 0 || window_bytes >= required) return Status{};
-    return refused(Field::kNone, Code::kTooSmall, static_cast<int64_t>(std::min<uint64_t>(window_bytes, INT64_MAX)),
-                   static_cast<int64_t>(required),
-                   text("window_bytes = ", window_bytes, " is below the ", required,
-                        " bytes that num_ranks = ", l.num_ranks, ", max_tokens = ", l.max_tokens,
-                        ", hidden = ", l.hidden, ", num_topk = ", l.num_topk, ", num_experts = ", l.num_experts, " (",
-                        local_experts(l), " a rank), shared_expert_num = ", l.shared_expert_num,
-                        " need: pass at least ", required, ", leave it out, or lower these maxima"));
+    return refused(
+        Field::kNone, Code::kTooSmall, static_cast<int64_t>(std::min<uint64_t>(window_bytes, INT64_MAX)),
+        static_cast<int64_t>(required),
+        text("window_bytes = ", window_bytes, " is below the ", required, " bytes that num_ranks = ", l.num_ranks,
+             ", max_tokens = ", l.max_tokens, ", hidden = ", l.hidden, ", num_topk = ", l.num_topk,
+             ", num_experts = ", l.num_experts, " (", local_experts(l),
+             " a rank), shared_expert_num = ", l.shared_expert_num, ", per_expert_copies = ", l.per_expert_copies,
+             " need: pass at least ", required, ", leave it out, or lower these maxima"));
 }
 
 }  // namespace

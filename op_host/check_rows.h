@@ -89,6 +89,9 @@ Finding compare_extent(const TensorInfo& tensor, size_t axis, int64_t expected);
 // Attributes, batch and row sizes of both operators, all but features that come later.
 Refusal check_common(const CheckContext& context);
 
+// Element types and scales of dispatch, and room for the copies they make.
+Refusal check_quant(const DispatchContext& context);
+
 // Values that are legal and need a feature this release lacks.
 Refusal check_common_features(const CheckContext& context);
 

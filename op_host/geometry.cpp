@@ -70,6 +70,10 @@ int64_t extent(const TensorInfo& tensor, size_t axis) {
     return axis < tensor.shape.size() ? tensor.shape[axis] : 0;
 }
 
+bool is_passed(const TensorInfo& tensor) {
+    return num_elements(tensor) > 0 ? !tensor.shape.empty() : tensor.is_present && tensor.shape.size() == 2;
+}
+
 int64_t num_elements(const TensorInfo& tensor) {
     if (!tensor.is_present) return 0;
     int64_t count = 1;
@@ -99,6 +103,8 @@ DispatchShapes dispatch_shapes(const DispatchCall& call) {
     shapes.expand_dtype = plan.expand_dtype;
     shapes.scale_columns = plan.scale_columns;
     shapes.scale_dtype = plan.scale_dtype;
+    shapes.passes_scales = plan.quant == Quant::kNone && is_passed(call.scales);
+    shapes.has_expert_scales = is_passed(call.expert_scales);
     shapes.assist_info =
         std::max(size_product(g.num_tokens, g.num_topk), size_product(kAssistRowWords, g.capacity_rows));
     shapes.expert_token_nums = g.local_experts;

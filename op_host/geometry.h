@@ -30,6 +30,10 @@ int64_t size_product(int64_t a, int64_t b);
 int64_t extent(const TensorInfo& tensor, size_t axis);
 int64_t num_elements(const TensorInfo& tensor);
 
+// There: with elements, or as a table that has no rows. Callers pass a tensor without dimensions or elements for
+// "none".
+bool is_passed(const TensorInfo& tensor);
+
 Geometry geometry(const DispatchCall& call);
 Geometry geometry(const CombineCall& call);
 

@@ -23,6 +23,7 @@ const char* stage_name(Stage stage);
 const char* code_name(Code code);
 const char* dtype_name(Dtype dtype);
 const char* kind_name(OperationKind kind);
+const char* copy_mode_name(CopyMode mode);
 
 }  // namespace ascend_deepep::op_host
 

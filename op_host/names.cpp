@@ -79,6 +79,8 @@ constexpr const char* kCodes[] = {"ok",
                                   "bad triple",
                                   "bad counts",
                                   "requires grad",
+                                  "missing",
+                                  "unexpected",
                                   "different calls",
                                   "time-out",
                                   "peer lost",
@@ -115,6 +117,16 @@ const char* code_name(Code code) {
 }
 const char* dtype_name(Dtype dtype) {
     return name_of(kDtypes, dtype);
+}
+
+const char* copy_mode_name(CopyMode mode) {
+    switch (mode) {
+        case CopyMode::kPerRank:
+            return "per-rank";
+        case CopyMode::kPerExpert:
+            return "per-expert";
+    }
+    return kUnknown;
 }
 
 const char* kind_name(OperationKind kind) {

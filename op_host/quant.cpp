@@ -32,14 +32,13 @@ Dtype requested_dtype(const DispatchCall& call, Dtype otherwise) {
 
 // Scales differ by expert: rows of (experts, hidden), so copies to different experts differ too.
 bool has_scales_per_expert(const DispatchCall& call) {
-    if (call.quant_mode == kQuantPass || !call.scales.is_present || call.scales.shape.size() != 2) return false;
-    return num_elements(call.scales) > 0;
+    return call.quant_mode != kQuantPass && call.scales.shape.size() == 2;
 }
 
 void plan_pass(const DispatchCall& call, const Geometry& g, QuantPlan* plan) {
     plan->expand_dtype = element_dtype(call);
     plan->payload_bytes = size_product(g.hidden, dtype_bytes(plan->expand_dtype));
-    if (!call.scales.is_present) return;
+    if (!is_passed(call.scales)) return;
     plan->scale_dtype = call.scales.dtype;
     plan->scale_columns = extent(call.scales, 1);
     plan->scale_bytes = size_product(plan->scale_columns, dtype_bytes(call.scales.dtype));

@@ -26,7 +26,7 @@ std::string subject(const Refusal& r, OperationKind kind) {
         default:
             break;
     }
-    const bool names_axis = r.code == Code::kBadShape || r.code == Code::kTooSmall;
+    const bool names_axis = r.code == Code::kBadShape || r.code == Code::kTooSmall || r.code == Code::kOutOfRange;
     if (names_axis && find_tensor(r.field) != nullptr) return text(field_name(r.field), ".shape[", r.column, "]");
     return field_name(r.field);
 }
@@ -37,8 +37,36 @@ std::string remedy(Field field) {
     return "compare the calls of all ranks";
 }
 
+// The argument whose value is to blame, and that value.
+std::string cause(const Refusal& r) {
+    const auto field = static_cast<Field>(r.limit);
+    const bool is_dtype = field == Field::kX || field == Field::kScales;
+    return is_dtype ? text(field_name(field), " of dtype ", dtype_name(static_cast<Dtype>(r.got)))
+                    : text(field_name(field), " = ", r.got);
+}
+
+// A dtype that an attribute names by number. `limit` is the dtype it must be; of y_dtype the quant_mode.
+std::string bad_named_dtype(const Refusal& r) {
+    const char* name = dtype_name(static_cast<Dtype>(r.got));
+    if (r.field != Field::kYDtype) {
+        return text(field_name(r.field), " is ", name, ", must be ", dtype_name(static_cast<Dtype>(r.limit)),
+                    ": name the dtype that the elements have, or leave it out");
+    }
+    static const char* const kLegal[] = {"the dtype of x", "int8", "int8, float8_e4m3fn or float8_e5m2"};
+    const bool is_listed = r.limit >= 0 && r.limit < 3;
+    return text("y_dtype is ", name, ", must be ", is_listed ? kLegal[r.limit] : "float8_e4m3fn or float8_e5m2",
+                " with quant_mode = ", r.limit, ": pass one of these");
+}
+
 std::string bad_dtype(const Refusal& r) {
+    if (r.field == Field::kYDtype || r.field == Field::kXDtype || r.field == Field::kScalesDtype) {
+        return bad_named_dtype(r);
+    }
     const TensorArgument* tensor = find_tensor(r.field);
+    if (r.field == Field::kX && r.limit != 0) {
+        return text("x is ", dtype_name(static_cast<Dtype>(r.got)),
+                    ", must be bfloat16 or float16 with quant_mode above 0: pass quantised tokens with quant_mode = 0");
+    }
     std::string legal =
         r.limit != 0 || tensor == nullptr ? dtype_name(static_cast<Dtype>(r.limit)) : legal_dtypes(*tensor);
     return text(field_name(r.field), " is ", dtype_name(static_cast<Dtype>(r.got)), ", must be ", legal,
@@ -71,8 +99,7 @@ std::string not_implemented(const Refusal& r) {
 std::string bad_comm_alg(const Refusal& r) {
     const std::string word = unpack_word(r);
     const CommAlg& alg = *find_comm_alg(word);
-    const char* verb = r.code == Code::kNotImplemented ? "is not implemented in this release" : "is refused";
-    return text("comm_alg = \"", word, "\" ", verb, ": ", alg.reason, "; pass one of ", legal_comm_algs());
+    return text("comm_alg = \"", word, "\" is refused: ", alg.reason, "; pass one of ", legal_comm_algs());
 }
 
 // `got` is where the tensor lies and `limit` where this communicator takes tensors.
@@ -103,6 +130,10 @@ std::string signature_value(Field field, int64_t value) {
         case Field::kXDtype:
         case Field::kOutDtype:
             return dtype_name(static_cast<Dtype>(value));
+        case Field::kCopyMode:
+            return copy_mode_name(static_cast<CopyMode>(value));
+        case Field::kHasExpertScales:
+            return value != 0 ? "given" : "absent";
         default:
             return text(value);
     }
@@ -131,6 +162,10 @@ std::string different_calls(const Refusal& r, uint32_t own_rank) {
 
 std::string reason(const Refusal& r, OperationKind kind, uint32_t own_rank) {
     if (r.field == Field::kCommAlg && r.code != Code::kSignature) return bad_comm_alg(r);
+    if (r.field == Field::kCopyMode && r.code == Code::kTooSmall) {
+        return "this call sends a copy per expert (scales of a row per expert, or comm_alg = \"fullmesh_v1\"), and the "
+               "communicator has room for one per rank: make it with per_expert_copies=True";
+    }
     const char* name = field_name(r.field);
     switch (r.code) {
         case Code::kOk:
@@ -162,13 +197,19 @@ std::string reason(const Refusal& r, OperationKind kind, uint32_t own_rank) {
             return "assist_info_for_combine is not from a dispatch_v2 of this communicator with these sizes: pass the "
                    "tensor that the dispatch returned, unchanged";
         case Code::kOtherIds:
-            return "expert_ids are not those of the dispatch_v2 that assist_info_for_combine comes from: pass the same "
-                   "ids";
+            return "expert_ids or x_active_mask are not those of the dispatch_v2 that assist_info_for_combine comes "
+                   "from: "
+                   "pass the same";
         case Code::kBadTriple:
             return bad_triple(r);
         case Code::kBadCounts:
             return text("ep_send_counts[", r.token, "] = ", r.got, " is impossible (limit ", r.limit,
                         "): pass the ep_recv_counts that dispatch_v2 returned, unchanged");
+        case Code::kMissing:
+            return text(name, " is missing: ", cause(r), " needs it: ", remedy(r.field));
+        case Code::kUnexpected:
+            return text(name, " is given, but ", cause(r), " takes none", r.got == 0 ? " for 16-bit tokens" : "",
+                        ": leave it out");
         case Code::kRequiresGrad:
             return text(name, " requires grad, but the operators are for inference: pass ", name, ".detach()");
         case Code::kSignature:

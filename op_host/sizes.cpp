@@ -40,7 +40,7 @@ uint64_t layout_hash(const CommunicatorLimits& limits) {
     Fnv hash;
     hash.add(kLayoutAbi);
     for (const uint32_t limit : {limits.num_ranks, limits.max_tokens, limits.hidden, limits.num_topk,
-                                 limits.num_experts, limits.shared_expert_num}) {
+                                 limits.num_experts, limits.shared_expert_num, limits.per_expert_copies}) {
         hash.add(limit);
     }
     const WindowLayout window = window_layout(limits);

@@ -98,7 +98,7 @@ void set_quant(const DispatchCall& call, const QuantPlan& plan, DispatchTiling* 
     s.copy_mode = static_cast<uint32_t>(plan.copy_mode);
     s.scale_bytes = static_cast<uint32_t>(plan.scale_bytes);
     // A rank without tokens has no weights either, and still agrees with the others that weights travel.
-    const bool has_weights = call.expert_scales.is_present && extent(call.expert_scales, 1) > 0;
+    const bool has_weights = is_passed(call.expert_scales);
     s.has_expert_scales = has_weights ? 1 : 0;
     t->quant = static_cast<uint32_t>(plan.quant);
     t->copy_mode = s.copy_mode;

@@ -21,10 +21,6 @@ constexpr int32_t kLookMs = 1000;  // for a copy of the control page
 constexpr int32_t kCloseMs = 100;  // for each of the words that close() stores
 constexpr int32_t kEndMs = 600;    // for kernels to end once they are told
 
-uint64_t address(const void* p) {
-    return reinterpret_cast<uint64_t>(p);
-}
-
 }  // namespace
 
 NpuCommunicator::NpuCommunicator(const CommunicatorOptions& options, std::unique_ptr<NameReservation> name,
@@ -123,22 +119,16 @@ op_host::Status NpuCommunicator::dispatch(const op_host::DispatchCall& call, con
     if (num_rows != nullptr) *num_rows = 0;
     Operation operation;
     operation.kind = OperationKind::kDispatch;
-    op_host::make_dispatch_tiling(
-        options_.limits, machine(), call,
-        {address(buffers.x), address(buffers.expert_ids), address(buffers.expand_x), address(buffers.assist_info),
-         address(buffers.ep_recv_counts), address(buffers.expert_token_nums)},
-        operation.as<DispatchTiling>());
+    op_host::make_dispatch_tiling(options_.limits, machine(), call, addresses(buffers), operation.as<DispatchTiling>());
+    copy_mode_ = static_cast<CopyMode>(operation.as<DispatchTiling>()->copy_mode);
     return submit(operation.kind, operation);
 }
 
 op_host::Status NpuCommunicator::combine(const op_host::CombineCall& call, const CombineBuffers& buffers) {
     Operation operation;
     operation.kind = OperationKind::kCombine;
-    op_host::make_combine_tiling(
-        options_.limits, machine(), options_.combine_engine, call,
-        {address(buffers.expand_x), address(buffers.expert_ids), address(buffers.assist_info),
-         address(buffers.ep_send_counts), address(buffers.expert_scales), address(buffers.x_out)},
-        operation.as<CombineTiling>());
+    op_host::make_combine_tiling(options_.limits, machine(), options_.combine_engine, call, addresses(buffers),
+                                 operation.as<CombineTiling>());
     return submit(operation.kind, operation);
 }
 

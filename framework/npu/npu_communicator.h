@@ -17,6 +17,7 @@
 #include "framework/npu/page_reader.h"
 #include "framework/runtime/communicator.h"
 #include "framework/runtime/process.h"
+#include "op_host/messages.h"
 #include "op_host/tensor_device.h"
 
 namespace ascend_deepep::npu {
@@ -56,7 +57,7 @@ class NpuCommunicator final : public Communicator {
     uint64_t window_bytes() const override { return options_.window_bytes; }
     std::vector<std::string> progress() const override;
     Counters counters() const override;
-    std::string layout() const override { return "per-rank"; }
+    std::string layout() const override { return op_host::copy_mode_name(copy_mode_.load()); }
     op_host::Status set_fault(const std::string& name, uint64_t seed, uint64_t events) override;
     bool fault_fired() const override { return false; }
 
@@ -82,6 +83,7 @@ class NpuCommunicator final : public Communicator {
     const int32_t device_;
     StreamSource stream_;
     std::atomic<bool> is_closed_{false};
+    std::atomic<CopyMode> copy_mode_{CopyMode::kPerRank};
 
     mutable std::mutex mutex_;  // guards what follows
     std::unique_ptr<NameReservation> name_;

@@ -45,6 +45,16 @@ struct CombineArguments {
 // expand_x, dynamic_scales, assist_info, expert_token_nums, ep_recv_counts, tp_recv_counts, expand_scales
 using DispatchOutputs = std::array<Tensor, 7>;
 
+// Shape and dtype (torch's number) of each output; zeros where no kernel writes it.
+struct OutputSpec {
+    int64_t rows;
+    int64_t columns;  // 0: one dimension
+    int32_t dtype;
+    bool is_zeros;
+};
+ASCEND_DEEPEP_OPS_EXPORT std::array<OutputSpec, 7> output_specs(const DispatchArguments& arguments,
+                                                                const op_host::DispatchShapes& shapes);
+
 // Take the arguments off the stack of a boxed kernel (and with them the ownership), in schema order.
 ASCEND_DEEPEP_OPS_EXPORT DispatchArguments read_dispatch(StableIValue* stack, uint64_t num_arguments);
 ASCEND_DEEPEP_OPS_EXPORT CombineArguments read_combine(StableIValue* stack, uint64_t num_arguments);

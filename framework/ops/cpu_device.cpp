@@ -31,7 +31,7 @@ class CpuDevice final : public KernelDevice {
         return tensor.is_contiguous() ? tensor : torch::stable::contiguous(tensor);
     }
 
-    op_host::Status launch(std::initializer_list<AtenTensorHandle> /*tensors: the caller's, to the end of this*/,
+    op_host::Status launch(const std::vector<AtenTensorHandle>& /*tensors: the caller's, to the end of this*/,
                            const std::function<op_host::Status()>& operation) const override {
         const ReleasedGil released;
         return operation();

@@ -49,6 +49,8 @@ CommunicatorLimits widest_limits(const op_host::CommonAttributes& attributes, co
     limits.hidden = limit(size(x), kMinHidden, kMaxHidden);
     limits.num_topk = limit(size(expert_ids), 1, kMaxTopk);
     limits.num_experts = limit(attributes.moe_expert_num, 1, kMaxExperts);
+    limits.shared_expert_num = kMaxSharedExperts;
+    limits.per_expert_copies = 1;
     return limits;
 }
 
@@ -67,15 +69,14 @@ DispatchOutputs meta_dispatch(const DispatchArguments& a) {
     const CommunicatorLimits limits = widest_limits(call.attributes, call.x, call.expert_ids);
     const auto rank = static_cast<uint32_t>(call.attributes.ep_rank_id);
     raise_if_bad(of_rank(rank, op_host::check_dispatch(limits, rank, call, &s)));
-    const int32_t f32 = aoti_torch_dtype_float32();
-    const int32_t i32 = aoti_torch_dtype_int32();
-    return {meta_tensor({s.capacity_rows, s.hidden}, dtype_code(a.x)),
-            meta_tensor({s.dynamic_scales}, f32),
-            meta_tensor({s.assist_info}, i32),
-            meta_tensor({s.expert_token_nums}, aoti_torch_dtype_int64()),
-            meta_tensor({s.ep_recv_counts}, i32),
-            meta_tensor({s.tp_recv_counts}, i32),
-            meta_tensor({s.expand_scales}, f32)};
+    DispatchOutputs outputs;
+    const std::array<OutputSpec, 7> specs = output_specs(a, s);
+    for (size_t i = 0; i < specs.size(); ++i) {
+        const OutputSpec& spec = specs[i];
+        outputs[i] = spec.columns == 0 ? meta_tensor({spec.rows}, spec.dtype)
+                                       : meta_tensor({spec.rows, spec.columns}, spec.dtype);
+    }
+    return outputs;
 }
 
 Tensor meta_combine(const CombineArguments& a) {

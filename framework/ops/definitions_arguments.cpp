@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "framework/ops/arguments.h"
+#include "op_host/quant.h"
 
 namespace ascend_deepep::ops {
 namespace {
@@ -32,13 +33,13 @@ class StackReader {
 // torch's ScalarType::Float8_e8m0fnu; the stable interface has no getter for it.
 constexpr int32_t kE8m0Code = 44;
 
-Dtype dtype_of(const Tensor& tensor) {
-    const int32_t code = dtype_code(tensor);
-    struct Entry {
-        int32_t code;
-        Dtype dtype;
-    };
-    static const Entry kEntries[] = {
+struct DtypeEntry {
+    int32_t code;
+    Dtype dtype;
+};
+
+const std::array<DtypeEntry, 13>& dtype_entries() {
+    static const std::array<DtypeEntry, 13> entries{{
         {aoti_torch_dtype_bfloat16(), Dtype::kBf16},
         {aoti_torch_dtype_float16(), Dtype::kFp16},
         {aoti_torch_dtype_float32(), Dtype::kFp32},
@@ -52,11 +53,23 @@ Dtype dtype_of(const Tensor& tensor) {
         {aoti_torch_dtype_float8_e4m3fn(), Dtype::kE4m3},
         {aoti_torch_dtype_float8_e5m2(), Dtype::kE5m2},
         {kE8m0Code, Dtype::kE8m0},
-    };
-    for (const Entry& entry : kEntries) {
+    }};
+    return entries;
+}
+
+Dtype dtype_of(const Tensor& tensor) {
+    const int32_t code = dtype_code(tensor);
+    for (const DtypeEntry& entry : dtype_entries()) {
         if (entry.code == code) return entry.dtype;
     }
     return Dtype::kOther;
+}
+
+int32_t code_of(Dtype dtype) {
+    for (const DtypeEntry& entry : dtype_entries()) {
+        if (entry.dtype == dtype) return entry.code;
+    }
+    return aoti_torch_dtype_float32();
 }
 
 bool is_floating(Dtype dtype) {
@@ -126,6 +139,24 @@ int32_t dtype_code(const Tensor& tensor) {
     int32_t code = 0;
     STABLE_TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(tensor.get(), &code));
     return code;
+}
+
+std::array<OutputSpec, 7> output_specs(const DispatchArguments& a, const op_host::DispatchShapes& s) {
+    const int32_t f32 = aoti_torch_dtype_float32();
+    const int32_t i32 = aoti_torch_dtype_int32();
+    const bool is_pass = a.quant_mode == op_host::kQuantPass;
+    // Elements that pass through keep the caller's dtype, a carrier of bytes too.
+    const int32_t rows_dtype = is_pass ? dtype_code(a.x) : code_of(s.expand_dtype);
+    const bool passes_scales = s.passes_scales;
+    const int32_t scales_dtype = passes_scales ? dtype_code(*a.scales) : code_of(s.scale_dtype);
+    const bool has_scales = passes_scales || a.quant_mode >= op_host::kQuantPerToken;
+    return {{{s.capacity_rows, s.hidden, rows_dtype, false},
+             {s.dynamic_scales, s.scale_columns, scales_dtype, !has_scales},
+             {s.assist_info, 0, i32, false},
+             {s.expert_token_nums, 0, aoti_torch_dtype_int64(), false},
+             {s.ep_recv_counts, 0, i32, false},
+             {s.tp_recv_counts, 0, i32, true},
+             {s.expand_scales, 0, f32, !s.has_expert_scales}}};
 }
 
 DispatchArguments read_dispatch(StableIValue* stack, uint64_t num_arguments) {

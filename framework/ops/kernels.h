@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <vector>
 
 #include "framework/ops/arguments.h"
 #include "op_host/status.h"
@@ -27,7 +28,7 @@ class KernelDevice {
     virtual Tensor plain(const Tensor& tensor) const = 0;
 
     // Returns what `operation` returns. It uses the memory of `tensors`, on an NPU after it has returned.
-    virtual op_host::Status launch(std::initializer_list<AtenTensorHandle> tensors,
+    virtual op_host::Status launch(const std::vector<AtenTensorHandle>& tensors,
                                    const std::function<op_host::Status()>& operation) const = 0;
 };
 

@@ -3,6 +3,8 @@
 // Shared parts of the kernels. Layer: framework.
 #include "framework/ops/kernels_call.h"
 
+#include <torch/csrc/stable/ops.h>
+
 #include "framework/ops/errors.h"
 #include "framework/runtime/status_payload.h"
 
@@ -25,6 +27,24 @@ void raise_if_bad(const op_host::Status& status) {
     const StatusPayload payload = status_payload(status);
     raise_error(payload.class_name, payload.message,
                 {payload.rank, payload.root, payload.stage, payload.operation, payload.seconds});
+}
+
+PlainTensor::PlainTensor(const KernelDevice& device, const OptionalTensor& original) : original_(original) {
+    if (original_) plain_ = device.plain(*original_);
+}
+
+void PlainTensor::add_to(std::vector<AtenTensorHandle>* used) const {
+    if (plain_) used->push_back(plain_->get());
+}
+
+void PlainTensor::write_back() {
+    if (original_ && original_->data_ptr() != plain_->data_ptr()) torch::stable::copy_(*original_, *plain_);
+}
+
+Tensor make_output(const KernelDevice& device, const OutputSpec& spec, const Tensor& like) {
+    if (spec.is_zeros) return device.zeros(spec.rows, spec.dtype, like);
+    return spec.columns == 0 ? device.empty({spec.rows}, spec.dtype, like)
+                             : device.empty({spec.rows, spec.columns}, spec.dtype, like);
 }
 
 CallScope::CallScope(const std::string& group_ep) : communicator_(find_or_raise(group_ep)) {

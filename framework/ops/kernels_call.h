@@ -9,7 +9,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "framework/ops/kernels.h"
 #include "framework/runtime/communicator.h"
 #include "op_host/status.h"
 #include "op_host/tensor_device.h"
@@ -38,6 +40,27 @@ class CallScope {
 };
 
 void raise_if_bad(const op_host::Status& status);
+
+// An argument that may be absent, as rows one behind the other.
+class PlainTensor {
+  public:
+    PlainTensor(const KernelDevice& device, const OptionalTensor& original);
+
+    // Null when it is absent or has no elements.
+    template <typename T>
+    T* data() const {
+        return plain_ && plain_->numel() != 0 ? static_cast<T*>(plain_->data_ptr()) : nullptr;
+    }
+    void add_to(std::vector<AtenTensorHandle>* used) const;
+
+    // Of an argument that the call has written: into the caller's tensor, where that is another.
+    void write_back();
+
+  private:
+    OptionalTensor original_, plain_;
+};
+
+Tensor make_output(const KernelDevice& device, const OutputSpec& spec, const Tensor& like);
 
 }  // namespace ascend_deepep::ops
 

@@ -18,6 +18,9 @@ Tensor run_combine(const KernelDevice& device, const CombineArguments& a) {
     const Tensor ep_send_counts = device.plain(a.ep_send_counts);
     const bool is_weighted = a.expert_scales.numel() != 0;  // empty: a plain sum
     const Tensor expert_scales = is_weighted ? device.plain(a.expert_scales) : a.expert_scales;
+    const PlainTensor mask(device, a.x_active_mask);
+    const PlainTensor shared_expert_x(device, a.shared_expert_x);
+    PlainTensor performance(device, a.performance_info);
     Tensor x_out = device.empty({expert_ids.size(0), expand_x.size(1)}, dtype_code(expand_x), expand_x);
     const CombineBuffers buffers{
         .expand_x = expand_x.data_ptr(),
@@ -25,10 +28,16 @@ Tensor run_combine(const KernelDevice& device, const CombineArguments& a) {
         .assist_info = static_cast<const int32_t*>(assist_info.data_ptr()),
         .ep_send_counts = static_cast<const int32_t*>(ep_send_counts.data_ptr()),
         .expert_scales = is_weighted ? static_cast<const float*>(expert_scales.data_ptr()) : nullptr,
+        .x_active_mask = mask.data<bool>(),
+        .shared_expert_x = shared_expert_x.data<void>(),
+        .performance_info = performance.data<int64_t>(),
         .x_out = x_out.data_ptr()};
-    raise_if_bad(device.launch(
-        {expand_x.get(), expert_ids.get(), assist_info.get(), ep_send_counts.get(), expert_scales.get(), x_out.get()},
-        [&] { return scope.communicator().combine(call, buffers); }));
+    std::vector<AtenTensorHandle> used{expand_x.get(),       expert_ids.get(),    assist_info.get(),
+                                       ep_send_counts.get(), expert_scales.get(), x_out.get()};
+    for (const PlainTensor* tensor : {&mask, &shared_expert_x, static_cast<const PlainTensor*>(&performance)})
+        tensor->add_to(&used);
+    raise_if_bad(device.launch(used, [&] { return scope.communicator().combine(call, buffers); }));
+    performance.write_back();
     return x_out;
 }
 

@@ -15,25 +15,33 @@ DispatchOutputs run_dispatch(const KernelDevice& device, const DispatchArguments
 
     const Tensor x = device.plain(a.x);
     const Tensor expert_ids = device.plain(a.expert_ids);
-    const int32_t f32 = aoti_torch_dtype_float32();
-    const int32_t i32 = aoti_torch_dtype_int32();
-    // No kernel writes the outputs of quantisation, expert scales and tensor parallelism without these: zeros.
-    DispatchOutputs outputs{device.empty({shapes.capacity_rows, shapes.hidden}, dtype_code(x), x),
-                            device.zeros(shapes.dynamic_scales, f32, x),
-                            device.empty({shapes.assist_info}, i32, x),
-                            device.empty({shapes.expert_token_nums}, aoti_torch_dtype_int64(), x),
-                            device.empty({shapes.ep_recv_counts}, i32, x),
-                            device.zeros(shapes.tp_recv_counts, i32, x),
-                            device.zeros(shapes.expand_scales, f32, x)};
+    const PlainTensor scales(device, a.scales);
+    const PlainTensor mask(device, a.x_active_mask);
+    const PlainTensor expert_scales(device, a.expert_scales);
+    PlainTensor performance(device, a.performance_info);
+    DispatchOutputs outputs;
+    const std::array<OutputSpec, 7> specs = output_specs(a, shapes);
+    for (size_t i = 0; i < specs.size(); ++i)
+        outputs[i] = make_output(device, specs[i], x);
     const DispatchBuffers buffers{.x = x.data_ptr(),
                                   .expert_ids = static_cast<const int32_t*>(expert_ids.data_ptr()),
+                                  .scales = scales.data<void>(),
+                                  .x_active_mask = mask.data<bool>(),
+                                  .expert_scales = expert_scales.data<float>(),
+                                  .performance_info = performance.data<int64_t>(),
                                   .expand_x = outputs[0].data_ptr(),
+                                  .dynamic_scales = outputs[1].data_ptr(),
                                   .assist_info = static_cast<int32_t*>(outputs[2].data_ptr()),
                                   .ep_recv_counts = static_cast<int32_t*>(outputs[4].data_ptr()),
-                                  .expert_token_nums = static_cast<int64_t*>(outputs[3].data_ptr())};
-    raise_if_bad(device.launch(
-        {x.get(), expert_ids.get(), outputs[0].get(), outputs[2].get(), outputs[3].get(), outputs[4].get()},
-        [&] { return scope.communicator().dispatch(call, buffers, nullptr); }));
+                                  .expert_token_nums = static_cast<int64_t*>(outputs[3].data_ptr()),
+                                  .expand_scales = static_cast<float*>(outputs[6].data_ptr())};
+    std::vector<AtenTensorHandle> used{x.get(), expert_ids.get()};
+    for (const PlainTensor* tensor : {&scales, &mask, &expert_scales, static_cast<const PlainTensor*>(&performance)})
+        tensor->add_to(&used);
+    for (const Tensor& output : outputs)
+        used.push_back(output.get());
+    raise_if_bad(device.launch(used, [&] { return scope.communicator().dispatch(call, buffers, nullptr); }));
+    performance.write_back();
     return outputs;
 }
 

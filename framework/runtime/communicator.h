@@ -47,13 +47,20 @@ struct Counters {
     std::vector<uint64_t> role_ns;  // by Stage: wall time in it, waits included, of the core that took longest
 };
 
+// Null where the call has no such tensor.
 struct DispatchBuffers {
     const void* x;
     const int32_t* expert_ids;
+    const void* scales;
+    const bool* x_active_mask;
+    const float* expert_scales;
+    int64_t* performance_info;
     void* expand_x;
+    void* dynamic_scales;
     int32_t* assist_info;
     int32_t* ep_recv_counts;
     int64_t* expert_token_nums;
+    float* expand_scales;
 };
 struct CombineBuffers {
     const void* expand_x;
@@ -61,8 +68,13 @@ struct CombineBuffers {
     const int32_t* assist_info;
     const int32_t* ep_send_counts;
     const float* expert_scales;  // null: plain sum
+    const bool* x_active_mask;
+    const void* shared_expert_x;
+    int64_t* performance_info;
     void* x_out;
 };
+op_host::DispatchAddresses addresses(const DispatchBuffers& buffers);
+op_host::CombineAddresses addresses(const CombineBuffers& buffers);
 
 class Communicator {
   public:
@@ -104,7 +116,7 @@ class Communicator {
     // The stage each core is in, or was in last: readable from any thread while a call runs.
     virtual std::vector<std::string> progress() const = 0;
     virtual Counters counters() const = 0;   // since creation, of a closed one until it was closed
-    virtual std::string layout() const = 0;  // copy mode in use: "per-rank"
+    virtual std::string layout() const = 0;  // copy mode of the last dispatch, "per-rank" before the first
 
     // Plants one fault (twin/fabric/fault.h) in this rank's fabric; refused when the name is unknown. `events`: how
     // many events of its kind the rank is sure to have from now on.

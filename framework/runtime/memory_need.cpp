@@ -13,7 +13,8 @@ namespace ascend_deepep {
 uint64_t touched_bytes_per_rank(const CommunicatorLimits& limits, CombineEngine engine, uint32_t queue_depth) {
     const WindowLayout layout = window_layout(limits);
     const auto bytes = [&](WindowRegion region) { return layout.regions[static_cast<uint32_t>(region)].bytes; };
-    const uint64_t copies_per_token = std::min(num_columns(limits), limits.num_ranks - 1);
+    const uint64_t copies_per_token =
+        limits.per_expert_copies != 0 ? num_columns(limits) : std::min(num_columns(limits), limits.num_ranks - 1);
     const uint64_t halves = kNumHalves * (uint64_t{limits.max_tokens} * copies_per_token * layout.token_slot_bytes +
                                           bytes(WindowRegion::kCombineHalf0));
     const uint64_t fixed = bytes(WindowRegion::kControlPage) + bytes(WindowRegion::kControlRing) +

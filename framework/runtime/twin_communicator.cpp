@@ -12,7 +12,9 @@
 #include "contract/tag.h"
 #include "framework/runtime/status_payload.h"
 #include "op_host/check.h"
+#include "op_host/geometry.h"
 #include "op_host/messages.h"
+#include "op_host/quant.h"
 #include "twin/fabric/flag_access.h"
 #include "twin/runtime/launch.h"
 
@@ -29,11 +31,8 @@ uint64_t address(const void* p) {
     return reinterpret_cast<uint64_t>(p);
 }
 
-uint64_t num_elements(const op_host::TensorInfo& tensor) {
-    uint64_t count = tensor.is_present ? 1 : 0;
-    for (int64_t size : tensor.shape)
-        count *= static_cast<uint64_t>(size);
-    return count;
+uint64_t tensor_bytes(const op_host::TensorInfo& tensor) {
+    return static_cast<uint64_t>(op_host::num_elements(tensor)) * op_host::dtype_bytes(tensor.dtype);
 }
 
 struct DispatchRun {
@@ -142,31 +141,34 @@ op_host::Machine TwinCommunicator::machine(const TwinResources& resources) const
 op_host::Status TwinCommunicator::dispatch(const op_host::DispatchCall& call, const DispatchBuffers& buffers,
                                            uint32_t* num_rows) {
     const op_host::DispatchShapes shapes = op_host::dispatch_shapes(call);
-    const DispatchRun run_arguments{
-        &call,
-        {address(buffers.x), address(buffers.expert_ids), address(buffers.expand_x), address(buffers.assist_info),
-         address(buffers.ep_recv_counts), address(buffers.expert_token_nums)}};
+    const DispatchRun run_arguments{&call, addresses(buffers)};
+    copy_mode_ = op_host::quant_plan(call).copy_mode;
     const auto fill = [](const TwinCommunicator& self, TwinResources& resources, const void* arguments) {
         const auto& run = *static_cast<const DispatchRun*>(arguments);
         op_host::make_dispatch_tiling(self.options_.limits, self.machine(resources), *run.call, run.addresses,
                                       reinterpret_cast<DispatchTiling*>(resources.tiling));
     };
     const auto size = [](int64_t count, uint64_t bytes) { return static_cast<uint64_t>(count) * bytes; };
-    return run(OperationKind::kDispatch, fill, &run_arguments,
-               {{buffers.x, num_elements(call.x) * kElementBytes},
-                {buffers.expert_ids, num_elements(call.expert_ids) * sizeof(int32_t)},
-                {buffers.expand_x, size(shapes.capacity_rows * shapes.hidden, kElementBytes)},
-                {buffers.assist_info, size(shapes.assist_info, sizeof(int32_t))},
-                {buffers.ep_recv_counts, size(shapes.ep_recv_counts, sizeof(int32_t))},
-                {buffers.expert_token_nums, size(shapes.expert_token_nums, sizeof(int64_t))}},
-               num_rows);
+    return run(
+        OperationKind::kDispatch, fill, &run_arguments,
+        {{buffers.x, tensor_bytes(call.x)},
+         {buffers.expert_ids, tensor_bytes(call.expert_ids)},
+         {buffers.scales, tensor_bytes(call.scales)},
+         {buffers.x_active_mask, tensor_bytes(call.x_active_mask)},
+         {buffers.expert_scales, tensor_bytes(call.expert_scales)},
+         {buffers.performance_info, tensor_bytes(call.performance_info)},
+         {buffers.expand_x, size(shapes.capacity_rows * shapes.hidden, op_host::dtype_bytes(shapes.expand_dtype))},
+         {buffers.dynamic_scales, size(shapes.dynamic_scales * std::max<int64_t>(shapes.scale_columns, 1),
+                                       op_host::dtype_bytes(shapes.scale_dtype))},
+         {buffers.expand_scales, size(shapes.expand_scales, sizeof(float))},
+         {buffers.assist_info, size(shapes.assist_info, sizeof(int32_t))},
+         {buffers.ep_recv_counts, size(shapes.ep_recv_counts, sizeof(int32_t))},
+         {buffers.expert_token_nums, size(shapes.expert_token_nums, sizeof(int64_t))}},
+        num_rows);
 }
 
 op_host::Status TwinCommunicator::combine(const op_host::CombineCall& call, const CombineBuffers& buffers) {
-    const CombineRun run_arguments{
-        &call,
-        {address(buffers.expand_x), address(buffers.expert_ids), address(buffers.assist_info),
-         address(buffers.ep_send_counts), address(buffers.expert_scales), address(buffers.x_out)}};
+    const CombineRun run_arguments{&call, addresses(buffers)};
     const auto fill = [](const TwinCommunicator& self, TwinResources& resources, const void* arguments) {
         const auto& run = *static_cast<const CombineRun*>(arguments);
         op_host::make_combine_tiling(self.options_.limits, self.machine(resources), self.options_.combine_engine,
@@ -175,11 +177,14 @@ op_host::Status TwinCommunicator::combine(const op_host::CombineCall& call, cons
     const uint64_t num_tokens = call.expert_ids.shape.empty() ? 0 : static_cast<uint64_t>(call.expert_ids.shape[0]);
     const uint64_t hidden = call.expand_x.shape.empty() ? 0 : static_cast<uint64_t>(call.expand_x.shape.back());
     return run(OperationKind::kCombine, fill, &run_arguments,
-               {{buffers.expand_x, num_elements(call.expand_x) * kElementBytes},
-                {buffers.expert_ids, num_elements(call.expert_ids) * sizeof(int32_t)},
-                {buffers.assist_info, num_elements(call.assist_info_for_combine) * sizeof(int32_t)},
-                {buffers.ep_send_counts, num_elements(call.ep_send_counts) * sizeof(int32_t)},
-                {buffers.expert_scales, num_elements(call.expert_scales) * sizeof(float)},
+               {{buffers.expand_x, tensor_bytes(call.expand_x)},
+                {buffers.expert_ids, tensor_bytes(call.expert_ids)},
+                {buffers.assist_info, tensor_bytes(call.assist_info_for_combine)},
+                {buffers.ep_send_counts, tensor_bytes(call.ep_send_counts)},
+                {buffers.expert_scales, tensor_bytes(call.expert_scales)},
+                {buffers.x_active_mask, tensor_bytes(call.x_active_mask)},
+                {buffers.shared_expert_x, tensor_bytes(call.shared_expert_x)},
+                {buffers.performance_info, tensor_bytes(call.performance_info)},
                 {buffers.x_out, num_tokens * hidden * kElementBytes}},
                nullptr);
 }

@@ -15,6 +15,7 @@
 #include "framework/runtime/communicator.h"
 #include "framework/runtime/process.h"
 #include "framework/runtime/targets.h"
+#include "op_host/messages.h"
 #include "op_host/tiling.h"
 #include "twin/fabric/fabric.h"
 #include "twin/runtime/kernel_table.h"
@@ -53,7 +54,7 @@ class TwinCommunicator final : public Communicator {
     uint64_t window_bytes() const override { return options_.window_bytes; }
     std::vector<std::string> progress() const override;
     Counters counters() const override;
-    std::string layout() const override { return "per-rank"; }
+    std::string layout() const override { return op_host::copy_mode_name(copy_mode_.load()); }
     op_host::Status set_fault(const std::string& name, uint64_t seed, uint64_t events) override;
     bool fault_fired() const override;
 
@@ -73,6 +74,7 @@ class TwinCommunicator final : public Communicator {
     CommunicatorOptions options_;
     pid_t pid_;
     std::atomic<bool> is_closed_{false};
+    std::atomic<CopyMode> copy_mode_{CopyMode::kPerRank};
     std::atomic<bool> is_busy_{false};
 
     mutable std::mutex mutex_;  // guards what follows

@@ -28,6 +28,8 @@ enum class Code : uint32_t {
     kBadTriple,        // assist_info_for_combine row token: got, limit
     kBadCounts,        // ep_send_counts[token] = got, limit
     kRequiresGrad,     // argument
+    kMissing,          // argument; limit: the argument (Field) that needs it, got: its value
+    kUnexpected,       // argument; limit: the argument (Field) that excludes it, got: its value
     kSignature,        // this rank and a peer made different calls: argument is the field, got the peer's, limit ours
     // Failures: the communicator is broken.
     kTimeout,        // a wait ran past its deadline

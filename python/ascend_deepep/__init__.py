@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ascend_deepep.communicator import Communicator as Communicator
+    from ascend_deepep.communicator import required_window_bytes as required_window_bytes
     from ascend_deepep.errors import ArgumentError as ArgumentError
     from ascend_deepep.errors import DeepEPError as DeepEPError
     from ascend_deepep.errors import FabricError as FabricError
@@ -34,6 +35,7 @@ _HOME = {
     "DispatchOutput": "ops",
     "combine_v2": "ops",
     "dispatch_v2": "ops",
+    "required_window_bytes": "communicator",
     "ArgumentError": "errors",
     "DeepEPError": "errors",
     "FabricError": "errors",
@@ -57,6 +59,7 @@ __all__ = [
     "__version__",
     "combine_v2",
     "dispatch_v2",
+    "required_window_bytes",
 ]
 
 

@@ -23,7 +23,13 @@ def limits() -> dict[str, int]: ...
 def default_cores() -> int: ...
 def targets() -> list[str]: ...
 def required_window_bytes(
-    num_ranks: int, max_tokens: int, hidden: int, num_topk: int, num_experts: int, shared_expert_num: int = 0
+    num_ranks: int,
+    max_tokens: int,
+    hidden: int,
+    num_topk: int,
+    num_experts: int,
+    shared_expert_num: int = 0,
+    per_expert_copies: int = 0,
 ) -> int: ...
 def communicator_names() -> list[str]: ...
 def fault_names() -> list[str]: ...
@@ -40,6 +46,7 @@ class Communicator:
         num_topk: int,
         num_experts: int,
         shared_expert_num: int = 0,
+        per_expert_copies: int = 0,
         num_cores: int = 0,
         timeout_ms: int = 0,
         window_bytes: int = 0,

@@ -46,8 +46,12 @@ class Communicator:
         max_tokens: most tokens a rank brings to one call.
         hidden: largest hidden size, in elements.
         num_topk: largest number of experts a token chooses.
-        num_experts: experts of all ranks together; the number of ranks divides it.
-        shared_expert_num: shared experts of each token.
+        num_experts: routed experts of all ranks together. Without shared experts the number of ranks divides it; with
+            them the number of ranks that hold routed experts does, which each call says.
+        shared_expert_num: most shared experts of a call.
+        per_expert_copies: room for a copy of a token to each of its experts rather than to each of their ranks. Calls
+            whose copies differ by expert (scales of a row per expert) or that ask for it (comm_alg="fullmesh_v1") need
+            it; the window grows by up to top-k times.
         window_bytes: size of a rank's window; None takes what the limits need, less than that is refused.
         num_cores: cores of a kernel; None takes the target's own number.
         timeout_ms: longest time an operation waits for its peers; None takes ASCEND_DEEPEP_TIMEOUT_MS or
@@ -70,6 +74,7 @@ class Communicator:
         num_topk: int,
         num_experts: int,
         shared_expert_num: int = 0,
+        per_expert_copies: bool = False,
         window_bytes: int | None = None,
         num_cores: int | None = None,
         timeout_ms: int | None = None,
@@ -86,6 +91,7 @@ class Communicator:
             "num_topk": num_topk,
             "num_experts": num_experts,
             "shared_expert_num": shared_expert_num,
+            "per_expert_copies": per_expert_copies,
         }
         error = _problem
         try:
@@ -159,7 +165,7 @@ class Communicator:
 
     @property
     def layout(self) -> str:
-        """The shape of token copies in use: "per-rank", one per token and destination rank."""
+        """The copies of the last dispatch: "per-rank", one per token and destination rank, or "per-expert"."""
         return self._native.layout
 
     @property
@@ -241,6 +247,26 @@ class Communicator:
                 "must make its own",
                 rank=self._rank,
             )
+
+
+def required_window_bytes(
+    num_ranks: int,
+    *,
+    max_tokens: int,
+    hidden: int,
+    num_topk: int,
+    num_experts: int,
+    shared_expert_num: int = 0,
+    per_expert_copies: bool = False,
+) -> int:
+    """Bytes of a rank's window, by the exact packed sizes of copies and rows (docs/layout.md).
+
+    Args: as for `Communicator`, of which this is the smallest legal `window_bytes`. Errors: `ArgumentError` for limits
+    that no communicator could have.
+    """
+    return _runtime.required_window_bytes(
+        num_ranks, max_tokens, hidden, num_topk, num_experts, shared_expert_num, per_expert_copies
+    )
 
 
 #: Those that were not closed, as long as somebody holds them.

@@ -33,10 +33,13 @@ inline Structure token_header() {
     using T = TokenHeader;
     return {"TokenHeader",
             sizeof(T),
-            "At `header_offset` of a token copy, the same in every copy of the token; `num_entries` entries follow.",
+            "At `header_offset` of a token copy, the same in every copy of the token but for `column`; `num_entries` "
+            "entries "
+            "follow, then a float32 weight per top-k column if the call has expert_scales.",
             {ASCEND_DEEPEP_FIELD(T, source_rank, "rank the token lives on"),
              ASCEND_DEEPEP_FIELD(T, num_entries, "top-k columns, then shared experts"),
-             ASCEND_DEEPEP_FIELD(T, token, "index of the token on its rank")}};
+             ASCEND_DEEPEP_FIELD(T, token, "index of the token on its rank"),
+             ASCEND_DEEPEP_FIELD(T, column, "the entry this copy is for; 0xFFFF: all")}};
 }
 
 inline Structure token_entry() {
@@ -44,7 +47,7 @@ inline Structure token_entry() {
     return {"TokenEntry",
             sizeof(T),
             "One choice of the token; its column is its place in the header.",
-            {ASCEND_DEEPEP_FIELD(T, expert, "0xFFFF: none"),
+            {ASCEND_DEEPEP_FIELD(T, expert, "shared ones behind the routed; 0xFFFF: none"),
              ASCEND_DEEPEP_FIELD(T, ordinal, "earlier (token, column) pairs of the rank with the same expert")}};
 }
 
@@ -59,7 +62,10 @@ inline Structure call_signature() {
              ASCEND_DEEPEP_FIELD(T, x_dtype, "Dtype"), ASCEND_DEEPEP_FIELD(T, out_dtype, "Dtype"),
              ASCEND_DEEPEP_FIELD(T, max_tokens, "M: largest batch of the call"), ASCEND_DEEPEP_FIELD(T, layout_abi, ""),
              ASCEND_DEEPEP_FIELD(T, dispatch_low, "combine: number of its dispatch"),
-             ASCEND_DEEPEP_FIELD(T, dispatch_high, "")}};
+             ASCEND_DEEPEP_FIELD(T, dispatch_high, ""), ASCEND_DEEPEP_FIELD(T, shared_expert_rank_num, ""),
+             ASCEND_DEEPEP_FIELD(T, copy_mode, "dispatch: CopyMode"),
+             ASCEND_DEEPEP_FIELD(T, scale_bytes, "scales of a row on the wire"),
+             ASCEND_DEEPEP_FIELD(T, has_expert_scales, "dispatch: weights travel")}};
 }
 
 inline Structure refusal() {

@@ -52,10 +52,10 @@ inline void write_tokens(std::ostream& out) {
         << "slot bytes | row blocks | row slot bytes |\n|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
     for (const uint32_t hidden : {64U, 80U, 1024U, 1040U, 2048U, 4096U, 7168U, 8192U}) {
         for (const uint32_t entries : {1U, 8U, 16U}) {
-            const TokenLayout t = token_layout(hidden, entries);
+            const TokenLayout t = token_layout(hidden * kElementBytes, 0, entries, 0);
             out << "| " << hidden << " | " << entries << " | " << t.payload_bytes << " | " << t.header_offset << " | "
                 << t.header_bytes << " | " << t.first_header_block << " | " << t.blocks << " | " << t.slot_bytes
-                << " | " << row_blocks(hidden) << " | " << row_slot_bytes(hidden) << " |\n";
+                << " | " << row_layout(hidden, false).blocks << " | " << row_slot_bytes(hidden) << " |\n";
         }
     }
 }
@@ -69,7 +69,7 @@ inline const char* region_meaning(WindowRegion region) {
         case WindowRegion::kAbort:
             return "abort | [source] one block: ErrorRecord";
         case WindowRegion::kSendBuffer:
-            return "send buffer | [token] staged copies";
+            return "send buffer | [send slot] staged copies";
         case WindowRegion::kDispatchHalf0:
             return "dispatch half 0 | [source][n] token copies received";
         case WindowRegion::kDispatchHalf1:
@@ -91,11 +91,13 @@ inline const char* region_meaning(WorkspaceRegion region) {
         case WorkspaceRegion::kHeaders:
             return "headers | [token] header and entries, in wire format";
         case WorkspaceRegion::kDestinations:
-            return "destinations | [rank][max_tokens] u32 tokens, ascending";
+            return "destinations | [rank][copies per source] u32 send slots, ascending";
         case WorkspaceRegion::kNumCopies:
             return "copies | [rank] u32";
         case WorkspaceRegion::kExpertRows:
-            return "expert rows | [expert] u32 pairs";
+            return "expert rows | [rank][its experts] u32 pairs";
+        case WorkspaceRegion::kLiveIds:
+            return "live ids | [token][num_topk + 1] i32 after the mask; combine";
         case WorkspaceRegion::kRefusals:
             return "refusals | [1 + core] Refusal: own, then those seen";
         case WorkspaceRegion::kRecvRows:

@@ -32,7 +32,7 @@ class NpuDevice final : public ops::KernelDevice {
         return rows.is_contiguous() ? rows : torch::stable::contiguous(rows);
     }
 
-    op_host::Status launch(std::initializer_list<AtenTensorHandle> tensors,
+    op_host::Status launch(const std::vector<AtenTensorHandle>& tensors,
                            const std::function<op_host::Status()>& operation) const override {
         const HeldStorages held(tensors);
         const ops::ReleasedGil released;

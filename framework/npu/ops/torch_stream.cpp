@@ -64,7 +64,7 @@ CallStream current_call_stream(int32_t device) {
             [device](const char* name, std::function<int()> work) { enqueue(device, name, std::move(work)); }};
 }
 
-HeldStorages::HeldStorages(std::initializer_list<AtenTensorHandle> tensors) {
+HeldStorages::HeldStorages(const std::vector<AtenTensorHandle>& tensors) {
     auto storages = std::make_shared<Storages>();
     for (AtenTensorHandle tensor : tensors)
         storages->push_back(torch::aot_inductor::tensor_handle_to_tensor_pointer(tensor)->storage());

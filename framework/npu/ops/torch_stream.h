@@ -7,7 +7,7 @@
 
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 
-#include <initializer_list>
+#include <vector>
 
 #include "framework/npu/stream.h"
 
@@ -21,7 +21,7 @@ CallStream current_call_stream(int32_t device);
 // From then on torch's allocator keeps the order: memory given back on a stream is used again behind them.
 class HeldStorages {
   public:
-    explicit HeldStorages(std::initializer_list<AtenTensorHandle> tensors);
+    explicit HeldStorages(const std::vector<AtenTensorHandle>& tensors);
     ~HeldStorages();
     HeldStorages(const HeldStorages&) = delete;
     HeldStorages& operator=(const HeldStorages&) = delete;

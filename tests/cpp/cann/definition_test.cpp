@@ -113,8 +113,8 @@ void compare_dtypes(const char* type) {
         for (const ge::DataType dtype : input.values.dtypes)
             registered |= op_host::dtype_bit(cann::dtype_of(dtype));
         CHECK_EQ(registered & ~argument->dtypes, 0U);
-        // scales: torch's carriers of quantised tokens' scales come with those.
-        if (input.values.name != "scales") CHECK_EQ(registered, argument->dtypes);
+        // Tokens and scales: torch's carriers of bytes come with dtypes that CANN registers by name.
+        if (input.values.name != "scales" && input.values.name != "x") CHECK_EQ(registered, argument->dtypes);
     }
 }
 

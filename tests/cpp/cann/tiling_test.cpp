@@ -168,16 +168,15 @@ TEST(refused_dispatches_enter_in_refuse_mode) {
         arguments.call.x = TensorInfo{};  // a required input that is not there
         check_dispatch_refusal(communicator, arguments, Code::kBadRankOfTensor, "x");
         arguments = dispatch_arguments();
-        arguments.y_dtype = ge::DT_INT8;
-        arguments.call.has_y_dtype = true;
-        check_dispatch_refusal(communicator, arguments, Code::kNotImplemented, "y_dtype");
+        arguments.call.quant_mode = 5;
+        check_dispatch_refusal(communicator, arguments, Code::kNotImplemented, "quant_mode");
     });
 }
 
 TEST(refused_combines_enter_in_refuse_mode) {
     on_communicator([](const Communicator& communicator) {
         cann::CombineArguments arguments = combine_arguments();
-        arguments.call.comm_quant_mode = 2;
+        arguments.call.comm_quant_mode = 3;
         stand_in::ContextValues values = tiling_values("CombineV2", arguments, sizeof(CombineTiling));
         CHECK_EQ(tile("CombineV2", &values), ge::GRAPH_SUCCESS);
         const CommunicatorLimits& limits = communicator.options().limits;

@@ -11,49 +11,66 @@ using namespace ascend_deepep;
 namespace {
 
 struct Golden {
-    uint32_t hidden, entries;
-    TokenLayout want;  // payload, header offset, header bytes, first header block, blocks, slot bytes
+    uint32_t payload_bytes, scale_bytes, entries, weights;
+    // scale offset, header offset, header bytes, first header block, blocks, slot bytes
+    uint32_t want[6];
 };
 
 constexpr Golden kGolden[] = {
-    {64, 1, {128, 128, 32, 0, 1, 512}},
-    {64, 8, {128, 128, 64, 0, 1, 512}},
-    {80, 2, {160, 160, 32, 0, 1, 512}},
-    {80, 16, {160, 160, 96, 0, 1, 512}},
-    {1024, 8, {2048, 2048, 64, 4, 5, 2560}},
-    {1040, 2, {2080, 2080, 32, 4, 5, 2560}},
-    {1040, 16, {2080, 2080, 96, 4, 5, 2560}},
-    {4096, 12, {8192, 8192, 64, 17, 18, 9216}},
-    {7168, 8, {14336, 14336, 64, 29, 30, 15360}},
-    {7168, 9, {14336, 14336, 64, 29, 30, 15360}},
-    {7168, 16, {14336, 14336, 96, 29, 31, 15872}},
-    {8192, 8, {16384, 16384, 64, 34, 35, 17920}},
-    {8192, 16, {16384, 16384, 96, 34, 35, 17920}},
-    {8192, 20, {16384, 16384, 96, 34, 35, 17920}},
+    {128, 0, 1, 0, {128, 128, 32, 0, 1, 512}},
+    {128, 0, 8, 0, {128, 128, 64, 0, 1, 512}},
+    {160, 0, 2, 0, {160, 160, 32, 0, 1, 512}},
+    {160, 0, 16, 0, {160, 160, 96, 0, 1, 512}},
+    {2048, 0, 8, 0, {2048, 2048, 64, 4, 5, 2560}},
+    {2080, 0, 2, 0, {2080, 2080, 32, 4, 5, 2560}},
+    {2080, 0, 16, 0, {2080, 2080, 96, 4, 5, 2560}},
+    {8192, 0, 12, 0, {8192, 8192, 64, 17, 18, 9216}},
+    {14336, 0, 8, 0, {14336, 14336, 64, 29, 30, 15360}},
+    {14336, 0, 9, 0, {14336, 14336, 64, 29, 30, 15360}},
+    {14336, 0, 16, 0, {14336, 14336, 96, 29, 31, 15872}},
+    {16384, 0, 8, 0, {16384, 16384, 64, 34, 35, 17920}},
+    {16384, 0, 16, 0, {16384, 16384, 96, 34, 35, 17920}},
+    {16384, 0, 20, 0, {16384, 16384, 96, 34, 35, 17920}},
+    {64, 4, 2, 0, {64, 96, 32, 0, 1, 512}},
+    {7168, 4, 8, 0, {7168, 7200, 64, 15, 16, 8192}},
+    {7168, 224, 8, 0, {7168, 7392, 64, 15, 16, 8192}},
+    {7168, 224, 9, 8, {7168, 7392, 96, 15, 16, 8192}},
+    {1056, 36, 8, 0, {1056, 1120, 64, 2, 3, 1536}},
+    {1056, 34, 8, 8, {1056, 1120, 96, 2, 3, 1536}},
+    {80, 4, 1, 1, {96, 128, 32, 0, 1, 512}},
+    {8192, 512, 20, 16, {8192, 8704, 160, 18, 19, 9728}},
+    {14336, 0, 8, 8, {14336, 14336, 96, 29, 31, 15872}},
 };
 
 }  // namespace
 
 TEST(token_layout_equals_golden_table) {
     for (const Golden& g : kGolden) {
-        const TokenLayout got = token_layout(g.hidden, g.entries);
-        CHECK_EQ(got.payload_bytes, g.want.payload_bytes);
-        CHECK_EQ(got.header_offset, g.want.header_offset);
-        CHECK_EQ(got.header_bytes, g.want.header_bytes);
-        CHECK_EQ(got.first_header_block, g.want.first_header_block);
-        CHECK_EQ(got.blocks, g.want.blocks);
-        CHECK_EQ(got.slot_bytes, g.want.slot_bytes);
+        const TokenLayout got = token_layout(g.payload_bytes, g.scale_bytes, g.entries, g.weights);
+        CHECK_EQ(got.payload_bytes, g.payload_bytes);
+        CHECK_EQ(got.scale_bytes, g.scale_bytes);
+        CHECK_EQ(got.scale_offset, g.want[0]);
+        CHECK_EQ(got.header_offset, g.want[1]);
+        CHECK_EQ(got.header_bytes, g.want[2]);
+        CHECK_EQ(got.first_header_block, g.want[3]);
+        CHECK_EQ(got.blocks, g.want[4]);
+        CHECK_EQ(got.slot_bytes, g.want[5]);
     }
 }
 
 TEST(row_layout_equals_golden_numbers) {
-    CHECK_EQ(row_blocks(64), 1U);
-    CHECK_EQ(row_blocks(240), 1U);  // 480 B: exactly one block
-    CHECK_EQ(row_blocks(256), 2U);
-    CHECK_EQ(row_blocks(1024), 5U);
-    CHECK_EQ(row_blocks(7168), 30U);
+    CHECK_EQ(row_layout(64, false).blocks, 1U);
+    CHECK_EQ(row_layout(240, false).blocks, 1U);  // 480 B: exactly one block
+    CHECK_EQ(row_layout(256, false).blocks, 2U);
+    CHECK_EQ(row_layout(1024, false).blocks, 5U);
+    CHECK_EQ(row_layout(7168, false).blocks, 30U);
     CHECK_EQ(row_slot_bytes(7168), 15360U);
     CHECK_EQ(row_slot_bytes(8192), 17920U);
+    CHECK_EQ(row_layout(7168, true).scale_offset, 7168U);
+    CHECK_EQ(row_layout(7168, true).scale_bytes, 1792U);  // a 16-bit scale per 8 elements
+    CHECK_EQ(row_layout(7168, true).blocks, 19U);
+    CHECK_EQ(row_layout(80, true).scale_offset, 96U);
+    CHECK_EQ(row_layout(80, true).scale_bytes, 20U);
 }
 
 TEST(data_bytes_skip_the_flag_areas) {
@@ -79,7 +96,7 @@ TEST(offsets_do_not_wrap_at_32_bits) {
 
 TEST(units_of_copies_never_straddle_a_flag_area) {
     for (uint32_t hidden = kMinHidden; hidden <= kMaxHidden; hidden += kHiddenMultiple) {
-        const TokenLayout layout = token_layout(hidden, kMaxTopk + kMaxSharedExperts);
+        const TokenLayout layout = widest_token_layout(hidden, kMaxTopk, kMaxSharedExperts);
         CHECK_EQ(layout.header_offset % kUnitBytes, 0U);
         CHECK_EQ(layout.header_bytes % kUnitBytes, 0U);
         CHECK(layout.header_offset >= layout.payload_bytes);
@@ -92,6 +109,9 @@ TEST(units_of_copies_never_straddle_a_flag_area) {
 TEST(entries_keep_expert_and_ordinal) {
     CHECK_EQ(pack_entry(0x1234, 0x0056), 0x00561234U);
     CHECK_EQ(pack_entry(kNoExpert, 0), 0x0000FFFFU);
+    CHECK_EQ(pack_token(8191, kAllColumns), 0xFFFF1FFFU);
+    CHECK_EQ(token_of(0x00051FFFU), 8191U);
+    CHECK_EQ(column_of(0x00051FFFU), 5U);
     for (const uint32_t expert : {0U, 1U, 1023U, 65535U}) {
         for (const uint32_t ordinal : {0U, 1U, 8191U, 65535U}) {
             CHECK_EQ(entry_expert(pack_entry(expert, ordinal)), expert);

@@ -21,9 +21,9 @@ using Call = DispatchCall;
 
 constexpr Case kTensors[] = {
     {[](Call& c) { c.x.dtype = Dtype::kFp32; }, Code::kBadDtype, Field::kX,
-     "x is float32, must be bfloat16 or float16: convert it before the call"},
+     "x is float32, must be bfloat16 or float16 or uint8 or float8_e4m3fn or float8_e5m2: convert it before the call"},
     {[](Call& c) { c.x.dtype = Dtype::kOther; }, Code::kBadDtype, Field::kX,
-     "x is an unsupported dtype, must be bfloat16 or float16: convert it before the call"},
+     "x is an unsupported dtype, must be bfloat16 or float16 or uint8 or float8_e4m3fn or float8_e5m2: "},
     {[](Call& c) { c.expert_ids.dtype = Dtype::kInt64; }, Code::kBadDtype, Field::kExpertIds,
      "expert_ids is int64, must be int32: convert it before the call"},
     {[](Call& c) { c.x.shape = {2, 4, 1024}; }, Code::kBadRankOfTensor, Field::kX,
@@ -67,7 +67,7 @@ constexpr Case kTensors[] = {
     {[](Call& c) { c.performance_info = tensor(Dtype::kInt64, {5}); }, Code::kBadShape, Field::kPerformanceInfo,
      "performance_info.shape[0] = 5, must be 4: its shape is [ep_world_size]"},
     {[](Call& c) { c.scales = tensor(Dtype::kFp16, {8, 1024}); }, Code::kBadDtype, Field::kScales,
-     "scales is float16, must be float32 or uint8: convert it before the call"},
+     "scales is float16, must be float32 or uint8 or float8_e8m0fnu: convert it before the call"},
 };
 
 constexpr Case kAttributes[] = {
@@ -130,7 +130,7 @@ constexpr Case kAttributes[] = {
      "const_expert_num = 9223372036854775807 is outside [0, 2147483639]: pass 0"},
     {[](Call& c) { c.attributes.comm_alg = "hierarchy"; }, Code::kOutOfRange, Field::kCommAlg,
      "comm_alg = \"hierarchy\" is refused: it is for ranks in several meshes; this library drives one full mesh; pass "
-     "one of \"\", \"fullmesh_v2\", \"fullmesh_dedup\""},
+     "one of \"\", \"fullmesh_v2\", \"fullmesh_dedup\", \"fullmesh_v1\""},
     {[](Call& c) { c.attributes.comm_alg = "ccu"; }, Code::kOutOfRange, Field::kCommAlg,
      "comm_alg = \"ccu\" is refused: it runs on the collective communication unit"},
     {[](Call& c) { c.attributes.comm_alg = "ring"; }, Code::kOutOfRange, Field::kCommAlg,
@@ -167,47 +167,25 @@ constexpr Case kSizes[] = {
 };
 
 constexpr Case kLater[] = {
-    {[](Call& c) { c.scales = tensor(Dtype::kFp32, {8, 1024}); }, Code::kNotImplemented, Field::kScales,
-     "scales is not implemented in this release: leave it out"},
-    {[](Call& c) { c.x_active_mask = tensor(Dtype::kBool, {8}); }, Code::kNotImplemented, Field::kXActiveMask,
-     "x_active_mask is not implemented in this release: leave it out"},
-    {[](Call& c) { c.expert_scales = tensor(Dtype::kFp32, {8, 2}); }, Code::kNotImplemented, Field::kExpertScales,
-     "expert_scales is not implemented in this release: leave it out"},
     {[](Call& c) { c.elastic_info = tensor(Dtype::kInt32, {12}); }, Code::kNotImplemented, Field::kElasticInfo,
      "elastic_info is not implemented in this release: leave it out"},
-    {[](Call& c) { c.performance_info = tensor(Dtype::kInt64, {4}); }, Code::kNotImplemented, Field::kPerformanceInfo,
-     "performance_info is not implemented in this release: leave it out"},
-    {[](Call& c) { c.quant_mode = 2; }, Code::kNotImplemented, Field::kQuantMode,
-     "quant_mode = 2 is not implemented in this release: pass 0"},
-    {[](Call& c) { c.quant_mode = 5; }, Code::kNotImplemented, Field::kQuantMode, "quant_mode = 5 is not implemented"},
-    {[](Call& c) { c.has_y_dtype = true; }, Code::kNotImplemented, Field::kYDtype,
-     "y_dtype is not implemented in this release: leave it out"},
-    {[](Call& c) { c.has_x_dtype = true; }, Code::kNotImplemented, Field::kXDtype, "x_dtype is not implemented"},
-    {[](Call& c) { c.has_scales_dtype = true; }, Code::kNotImplemented, Field::kScalesDtype,
-     "scales_dtype is not implemented"},
-    {[](Call& c) {
-         c.attributes.shared_expert_rank_num = 1;
-         c.attributes.moe_expert_num = 9;
-     },
-     Code::kNotImplemented, Field::kSharedExpertRankNum,
-     "shared_expert_rank_num = 1 is not implemented in this release: pass 0"},
+    {[](Call& c) { c.quant_mode = 5; }, Code::kNotImplemented, Field::kQuantMode,
+     "quant_mode = 5 is not implemented in this release: pass 0"},
     {[](Call& c) { c.attributes.zero_expert_num = 1; }, Code::kNotImplemented, Field::kZeroExpertNum,
      "zero_expert_num = 1 is not implemented in this release: pass 0"},
     {[](Call& c) { c.attributes.copy_expert_num = 2; }, Code::kNotImplemented, Field::kCopyExpertNum,
      "copy_expert_num = 2 is not implemented"},
     {[](Call& c) { c.attributes.const_expert_num = 3; }, Code::kNotImplemented, Field::kConstExpertNum,
      "const_expert_num = 3 is not implemented"},
-    {[](Call& c) { c.attributes.comm_alg = "fullmesh_v1"; }, Code::kNotImplemented, Field::kCommAlg,
-     "comm_alg = \"fullmesh_v1\" is not implemented in this release: it sends a copy per expert"},
     // Two faults: the illegal one is named, wherever it stands.
     {[](Call& c) {
-         c.scales = tensor(Dtype::kFp32, {8, 1024});
+         c.elastic_info = tensor(Dtype::kInt32, {12});
          c.quant_mode = 9;
      },
      Code::kOutOfRange, Field::kQuantMode, "quant_mode = 9 is not one of"},
     {[](Call& c) {
-         c.quant_mode = 2;
-         c.attributes.comm_alg = "fullmesh_v1";
+         c.quant_mode = 5;
+         c.attributes.zero_expert_num = 1;
          c.expert_ids.shape = {9, 2};
      },
      Code::kBadShape, Field::kExpertIds, "expert_ids.shape[0] = 9, must be 8"},

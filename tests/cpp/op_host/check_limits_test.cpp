@@ -65,11 +65,12 @@ TEST(a_small_window_is_refused_with_the_bytes_needed) {
     for (const uint64_t given : {need - 1, need / 2, uint64_t{1}}) {
         const Status status = check_limits(kGood, 24, given);
         CHECK_EQ(status.refusal.code, Code::kTooSmall);
-        CHECK_EQ(status.refusal.limit, 65425408);
-        const std::string start = "window_bytes = " + std::to_string(given) +
-                                  " is below the 65425408 bytes that num_ranks = 8, max_tokens = 128, hidden = 7168, "
-                                  "num_topk = 8, num_experts = 256 (32 a rank), shared_expert_num = 0 need: pass at "
-                                  "least 65425408, leave it out, or lower these maxima";
+        CHECK_EQ(status.refusal.limit, 66539520);
+        const std::string start =
+            "window_bytes = " + std::to_string(given) +
+            " is below the 66539520 bytes that num_ranks = 8, max_tokens = 128, hidden = 7168, "
+            "num_topk = 8, num_experts = 256 (32 a rank), shared_expert_num = 0, per_expert_copies = 0 need: pass at "
+            "least 66539520, leave it out, or lower these maxima";
         CHECK_EQ(status.message, start);
     }
 }

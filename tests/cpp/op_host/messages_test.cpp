@@ -66,7 +66,7 @@ TEST(peers_read_the_same_reason_behind_the_rank) {
         call = sample_dispatch();
         if (which == 0) call.x.dtype = Dtype::kFp32;
         if (which == 1) call.attributes.comm_alg = "hierarchy";
-        if (which == 2) call.quant_mode = 2;
+        if (which == 2) call.quant_mode = 3;
         const Status status = check_dispatch(kSampleLimits, kSampleRank, call, nullptr);
         CHECK_EQ(describe(status.refusal, kDispatch, kSampleRank), status.message);
         CHECK_EQ(describe(status.refusal, kDispatch, 3), "rank 1 refused dispatch_v2: " + status.message);

@@ -12,7 +12,7 @@
 
 namespace ascend_deepep::op_host {
 
-constexpr CommunicatorLimits kSampleLimits = {4, 16, 2048, 4, 16, 0};
+constexpr CommunicatorLimits kSampleLimits = {4, 16, 2048, 4, 16, 1};
 constexpr uint32_t kSampleRank = 1;
 
 inline TensorInfo tensor(Dtype dtype, std::vector<int64_t> shape) {

@@ -14,8 +14,9 @@ using namespace ascend_deepep;
 using namespace ascend_deepep::op_host;
 
 TEST(sizes_equal_golden_numbers) {
-    CHECK_EQ(required_window_bytes({8, 128, 7168, 8, 256, 0}), 65425408ULL);
-    CHECK_EQ(workspace_bytes({8, 128, 7168, 8, 256, 0}), 24064ULL);
+    CHECK_EQ(required_window_bytes({8, 128, 7168, 8, 256, 0}), 66539520ULL);
+    CHECK_EQ(workspace_bytes({8, 128, 7168, 8, 256, 0}), 33280ULL);
+    CHECK_EQ(required_window_bytes({8, 128, 7168, 8, 256, 2, 1}), 320262144ULL);
     CHECK_EQ(required_window_bytes({1, 1, 64, 1, 1, 0}), 65536ULL);
 }
 
@@ -24,7 +25,7 @@ TEST(sizes_do_not_wrap_at_32_bits) {
     CHECK_EQ(required_window_bytes({8, 512, 8192, 8, 512, 0}), 303403008ULL);
     CHECK_EQ(required_window_bytes({7, 512, 8192, 8, 448, 0}), 284983296ULL);
     CHECK_EQ(required_window_bytes({1024, 8192, 8192, 16, 1024, 4}), 306742591488ULL);
-    CHECK_EQ(workspace_bytes({1024, 8192, 8192, 16, 1024, 4}), 34374144ULL);
+    CHECK_EQ(workspace_bytes({1024, 8192, 8192, 16, 1024, 4}), 35468288ULL);
     CHECK_EQ(size_product(8 * 64LL * 512, 16896), 4429185024LL);
     CHECK_EQ(size_product(7 * 64LL * 512, 16896), 3875536896LL);
     CHECK_EQ(size_product(int64_t{1} << 40, int64_t{1} << 40), INT64_MAX);
@@ -35,8 +36,9 @@ TEST(layout_hash_tells_every_limit_apart) {
     CHECK_EQ(layout_hash(base), layout_hash(base));
     std::set<uint64_t> hashes = {layout_hash(base)};
     const CommunicatorLimits others[] = {
-        {4, 128, 7168, 8, 256, 0}, {8, 127, 7168, 8, 256, 0}, {8, 128, 7152, 8, 256, 0}, {8, 128, 7168, 7, 256, 0},
-        {8, 128, 7168, 8, 248, 0}, {8, 128, 7168, 8, 256, 1}, {128, 8, 7168, 8, 256, 0}, {8, 128, 7168, 256, 8, 0}};
+        {4, 128, 7168, 8, 256, 0},    {8, 127, 7168, 8, 256, 0}, {8, 128, 7152, 8, 256, 0},
+        {8, 128, 7168, 7, 256, 0},    {8, 128, 7168, 8, 248, 0}, {8, 128, 7168, 8, 256, 1},
+        {8, 128, 7168, 8, 256, 0, 1}, {128, 8, 7168, 8, 256, 0}, {8, 128, 7168, 256, 8, 0}};
     for (const CommunicatorLimits& limits : others)
         hashes.insert(layout_hash(limits));
     CHECK_EQ(hashes.size(), std::size(others) + 1);

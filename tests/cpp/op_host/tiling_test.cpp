@@ -22,7 +22,8 @@ void check_common(const CommonTiling& t) {
     CHECK_EQ(t.rank, 1U);
     CHECK_EQ(t.num_ranks, 4U);
     CHECK_EQ(t.num_cores, 24U);
-    CHECK_EQ(t.limit_tokens, 16U);
+    CHECK_EQ(t.cycles_per_us, 1000ULL);
+    CHECK_EQ(t.window.copies_per_source, 16U);
     CHECK(t.simt_width % 32 == 0 && t.simt_width > 0 && t.simt_width <= 1024);
     CHECK_EQ(t.window.total_bytes, window_layout(kSampleLimits).total_bytes);
     CHECK_EQ(t.workspace_layout.total_bytes, workspace_layout(kSampleLimits).total_bytes);
@@ -52,7 +53,7 @@ TEST(dispatch_tiling_holds_the_call) {
     CHECK_EQ(t.collect_batch, 4U);
     CHECK_EQ(t.token.slot_bytes, 2560U);
     CHECK_EQ(t.token.header_offset, 2048U);
-    const CallSignature want = {1, 1024, 2, 8, 0, 0, 1, 1, 16, kLayoutAbi, 0, 0};
+    const CallSignature want = {1, 1024, 2, 8, 0, 0, 1, 1, 16, kLayoutAbi, 0, 0, 0, 0, 0, 0};
     CHECK(std::memcmp(&t.common.signature, &want, sizeof(want)) == 0);
 }
 
@@ -68,10 +69,10 @@ TEST(combine_tiling_holds_the_call) {
     CHECK_EQ(t.assist_trailer_offset, 192ULL);
     CHECK_EQ(t.engine, 1U);
     CHECK_EQ(t.dtype, 2U);
-    CHECK_EQ(t.blocks, 5U);
+    CHECK_EQ(t.row.blocks, 5U);
     CHECK_EQ(t.reduce_blocks, 5U);
     CHECK_EQ(t.doorbell.count, 1U);
-    const CallSignature want = {2, 1024, 2, 8, 0, 0, 2, 2, 8, kLayoutAbi, 0, 0};
+    const CallSignature want = {2, 1024, 2, 8, 0, 0, 2, 2, 8, kLayoutAbi, 0, 0, 0, 0, 0, 0};
     CHECK(std::memcmp(&t.common.signature, &want, sizeof(want)) == 0);
     call.expert_scales.shape = {0};
     make_combine_tiling(kSampleLimits, kMachine, CombineEngine::kMte, call, {11, 12, 13, 14, 15, 16}, &t);
@@ -92,7 +93,7 @@ TEST(refusal_tiling_carries_the_refusal_and_no_work) {
     CHECK_EQ(d.common.refusal.code, Code::kNotMultiple);
     CHECK_EQ(d.common.refusal.rank, 1U);
     CHECK_EQ(d.stage.count + d.wqe_builder.count + d.doorbell.count + d.cumsum.count, 24U);
-    CHECK_EQ(d.common.local_experts, 4U);
+    CHECK_EQ(d.common.local_experts, 16U);
     CombineTiling c;
     make_refusal_tiling(kSampleLimits, kMachine, CombineEngine::kMte, status.refusal, &c);
     CHECK_EQ(c.common.is_refused, 1U);
@@ -156,10 +157,10 @@ TEST(batches_fit_ub_at_every_shape) {
             c.attributes = d.attributes;
             CombineTiling ct;
             make_combine_tiling(limits, machine, CombineEngine::kMte, c, {}, &ct);
-            CHECK(ct.reduce_blocks >= 1 && ct.reduce_blocks <= ct.blocks);
+            CHECK(ct.reduce_blocks >= 1 && ct.reduce_blocks <= ct.row.blocks);
             CHECK(ct.reduce_blocks * 480 * (topk + 1) <= 150 * 1024);
             const bool is_largest =
-                ct.reduce_blocks == ct.blocks || (ct.reduce_blocks + 1) * 480 * (topk + 1) > 150 * 1024;
+                ct.reduce_blocks == ct.row.blocks || (ct.reduce_blocks + 1) * 480 * (topk + 1) > 150 * 1024;
             CHECK(is_largest);
         }
     }

@@ -195,11 +195,8 @@ TEST(a_broken_rule_of_the_subset_is_an_error_on_all_ranks) {
             trip.dispatch();
             trip.dispatch_call.expert_ids.shape = {1, 1};
             uint32_t num_rows = 0;
-            const op_host::Status status = communicator->dispatch(
-                trip.dispatch_call,
-                {trip.x.data(), trip.expert_ids.data(), trip.expand_x.data(), trip.assist_info.data(),
-                 trip.ep_recv_counts.data(), trip.expert_token_nums.data()},
-                &num_rows);
+            const op_host::Status status =
+                communicator->dispatch(trip.dispatch_call, trip.dispatch_buffers(), &num_rows);
             CHECK(contains(status.message, "dispatch_v2 on rank 0"));
             CHECK(contains(status.message, "an access lies in a tensor of the call"));
             CHECK_EQ(class_name(status), "FabricError");

@@ -54,6 +54,21 @@ struct RoundTrip {
         combine_call.attributes = attributes;
     }
 
+    DispatchBuffers dispatch_buffers() {
+        return {.x = x.data(),
+                .expert_ids = expert_ids.data(),
+                .scales = nullptr,
+                .x_active_mask = nullptr,
+                .expert_scales = nullptr,
+                .performance_info = nullptr,
+                .expand_x = expand_x.data(),
+                .dynamic_scales = nullptr,
+                .assist_info = assist_info.data(),
+                .ep_recv_counts = ep_recv_counts.data(),
+                .expert_token_nums = expert_token_nums.data(),
+                .expand_scales = nullptr};
+    }
+
     op_host::Status dispatch() {
         op_host::DispatchShapes shapes;
         op_host::Status status = communicator.check(dispatch_call, &shapes);
@@ -65,18 +80,23 @@ struct RoundTrip {
         combine_call.expand_x = tensor(Dtype::kBf16, {shapes.capacity_rows, kHidden});
         combine_call.assist_info_for_combine = tensor(Dtype::kInt32, {shapes.assist_info});
         combine_call.ep_send_counts = tensor(Dtype::kInt32, {shapes.ep_recv_counts});
-        return communicator.dispatch(dispatch_call,
-                                     {x.data(), expert_ids.data(), expand_x.data(), assist_info.data(),
-                                      ep_recv_counts.data(), expert_token_nums.data()},
-                                     &num_rows);
+        return communicator.dispatch(dispatch_call, dispatch_buffers(), &num_rows);
     }
 
     op_host::Status combine() {
         x_out.assign(x.size(), 0xFFFF);
         op_host::Status status = communicator.check(combine_call);
         if (!status.ok()) return communicator.refuse(OperationKind::kCombine, status);
-        return communicator.combine(combine_call, {expand_x.data(), expert_ids.data(), assist_info.data(),
-                                                   ep_recv_counts.data(), expert_scales.data(), x_out.data()});
+        const CombineBuffers buffers{.expand_x = expand_x.data(),
+                                     .expert_ids = expert_ids.data(),
+                                     .assist_info = assist_info.data(),
+                                     .ep_send_counts = ep_recv_counts.data(),
+                                     .expert_scales = expert_scales.data(),
+                                     .x_active_mask = nullptr,
+                                     .shared_expert_x = nullptr,
+                                     .performance_info = nullptr,
+                                     .x_out = x_out.data()};
+        return communicator.combine(combine_call, buffers);
     }
 
     // Both, checked.
