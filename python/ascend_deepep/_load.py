@@ -165,6 +165,12 @@ def _teach_compiler() -> None:
 
 def _redirect_to(ordered: Any) -> Callable[..., Any]:
     def redirect(mode: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("performance_info") is not None:
+            raise NotImplementedError(
+                f"{ordered.__name__.removeprefix('ordered_').split('.')[0]}: performance_info is written, which a "
+                "compiled function cannot order with other calls: leave it out there, or call the operator outside "
+                "torch.compile"
+            )
         with mode:
             return ordered(*args, **kwargs)
 
@@ -182,11 +188,20 @@ def _fake_dispatch(
     int(expert_ids.shape[1])  # no formula in top-k here: a symbolic one is fixed, another one compiles anew
     shapes: list[list[Any]] = [list(output.shape) for output in outputs]
     shapes[0][1] = x.shape[1]
+    if len(shapes[1]) == 2:
+        shapes[1][1] = _scale_columns(x.shape[1], **kwargs)
     if global_bs == 0 and not isinstance(tokens, int):
         # Sizes that follow the capacity in rows are proportional to the number of tokens.
         for index in (0, 1, 2, 6):
             shapes[index][0] = shapes[index][0] // _size_seen(tokens) * tokens
     return tuple(x.new_empty(shape, dtype=output.dtype) for shape, output in zip(shapes, outputs, strict=True))
+
+
+def _scale_columns(hidden: Any, *, quant_mode: int = 0, scales: torch.Tensor | None = None, **_: Any) -> Any:
+    """Columns of dynamic_scales: those given, or one per 128 or 32 elements, an even number of the latter."""
+    if quant_mode == 0 and scales is not None:
+        return scales.shape[1]
+    return -(-hidden // 128) if quant_mode == 3 else -(-hidden // 64) * 2
 
 
 def _fake_combine(expand_x: torch.Tensor, expert_ids: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:

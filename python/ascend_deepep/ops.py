@@ -35,9 +35,11 @@ class DispatchOutput(NamedTuple):
     rank, then source token, then column; what lies behind the last row is unspecified.
     """
 
-    #: (A, hidden), dtype of x: the tokens received.
+    #: (A, hidden): the tokens received, in the dtype of x or, quantised, in y_dtype (int8, float8_e4m3fn, float8_e5m2).
     expand_x: Tensor
-    #: (A,) float32: of quantisation, which comes later; zeros today.
+    #: The scales of the rows: (A,) float32 of `quant_mode` 2, (A, ceil(hidden / 128)) float32 of 3,
+    #: (A, 2 * ceil(hidden / 64)) uint8 of 4, bytes of float8_e8m0fnu; of quantised x (A, columns of `scales`), as
+    #: given; (A,) float32 zeros where there are none.
     dynamic_scales: Tensor
     #: (max(tokens * top-k, 128 * A),) int32: source rank, token and column of each row; combine wants it back as it is.
     assist_info_for_combine: Tensor
@@ -47,7 +49,7 @@ class DispatchOutput(NamedTuple):
     ep_recv_counts: Tensor
     #: (tp_world_size,) int32: of tensor parallelism, which comes later; zeros today.
     tp_recv_counts: Tensor
-    #: (A,) float32: zeros today.
+    #: (A,) float32: the rows' `expert_scales`, 1 where a shared expert is; zeros without `expert_scales`.
     expand_scales: Tensor
 
     @property
@@ -59,6 +61,11 @@ class DispatchOutput(NamedTuple):
     def rows(self) -> Tensor:
         """(num_rows, hidden): view of `expand_x`."""
         return self.expand_x[: self.num_rows]
+
+    @property
+    def row_scales(self) -> Tensor:
+        """`dynamic_scales` of the rows received: a view."""
+        return self.dynamic_scales[: self.num_rows]
 
     @property
     def triples(self) -> Tensor:
@@ -89,9 +96,9 @@ class DispatchOptions(_Common, total=False):
     expert_scales: Tensor | None
     quant_mode: int
     expert_token_nums_type: int
-    y_dtype: int | None
-    x_dtype: int | None
-    scales_dtype: int | None
+    y_dtype: torch.dtype | int | None
+    x_dtype: torch.dtype | int | None
+    scales_dtype: torch.dtype | int | None
 
 
 class CombineOptions(_Common, total=False):
@@ -121,14 +128,16 @@ def dispatch_v2(
     """Send each token to the ranks of the experts it chose.
 
     Args:
-        x: (tokens, hidden) bfloat16 or float16; 0 tokens are legal.
+        x: (tokens, hidden) bfloat16 or float16, or float8_e4m3fn or float8_e5m2 with `scales` of shape
+            (tokens, columns), which travel with it; 0 tokens are legal.
         expert_ids: (tokens, top-k) int32 or int64; -1 chooses nobody, an expert stands at most once in a row.
         group_ep: the communicator, or its name.
         ep_world_size, ep_rank_id, moe_expert_num: need not be given with a `Communicator`.
         global_bs: ranks times the most tokens that any rank brings to this call, the same on all ranks; sizes the
             outputs. The default is the communicator's maximum. With a name it must be given where ranks bring
             different numbers of tokens.
-        options: the other arguments of the operator (`expert_token_nums_type`, `quant_mode`, ...); None is the default.
+        options: the other arguments of the operator (`quant_mode`, `scales`, `y_dtype`, `x_active_mask`,
+            `expert_scales`, `shared_expert_num`, ...); None is the default. What goes together: docs/compatibility.md.
 
     Every rank of the communicator makes the call. Errors: see `ascend_deepep.errors`.
     """

@@ -23,6 +23,7 @@ __all__ = [
     "Route",
     "SharedExperts",
     "Traffic",
+    "Wire",
     "active_tokens",
     "check_route",
     "combine",
@@ -282,10 +283,46 @@ def combine(
 
 
 @dataclass(frozen=True)
+class Wire:
+    """Bytes of what travels."""
+
+    #: Of the hidden state in a token copy, quantised or not, and of its scales.
+    payload_bytes: int
+    #: Columns of a token: top-k and shared experts.
+    num_columns: int
+    #: Of an expert's row on its way back, and of its scales.
+    row_bytes: int
+    #: The most experts of a rank that the communicator allows: a control message has room for as many.
+    max_local_experts: int
+    scale_bytes: int = 0
+    row_scale_bytes: int = 0
+    #: Columns whose weights travel with the token.
+    num_weights: int = 0
+    #: A copy for each choice of a token, rather than for each rank that it goes to.
+    per_expert: bool = False
+
+    @property
+    def token_blocks(self) -> int:
+        """Blocks of a token copy: hidden state, scales, header, each from a multiple of 32 B on."""
+        header = 8 + 4 * self.num_columns + 4 * self.num_weights
+        return _blocks(_up(_up(self.payload_bytes, 32) + self.scale_bytes, 32) + _up(header, 32))
+
+    @property
+    def row_blocks(self) -> int:
+        """Blocks of an expert's row."""
+        return _blocks(_up(self.row_bytes, 32) + self.row_scale_bytes)
+
+    @property
+    def control_blocks(self) -> int:
+        """Blocks of a control message: 160 B, and 4 B per local expert."""
+        return _blocks(160 + 4 * self.max_local_experts)
+
+
+@dataclass(frozen=True)
 class Traffic:
     """What one rank puts into the windows of other ranks in one dispatch and one combine."""
 
-    #: Token copies: one per token and rank other than its own that hosts an expert the token chose.
+    #: Token copies: one per token and rank other than its own that hosts an expert of the token, or one per choice.
     copies: int
     #: Rows of experts' outputs that go back to other ranks.
     rows: int
@@ -298,34 +335,28 @@ class Traffic:
     wqes_combine: int
 
 
-def traffic(routed: Route, hidden: int, num_topk: int, combine_engine: str, element_bytes: int = 2) -> list[Traffic]:
-    """The closed form of `Traffic`, per rank.
-
-    Everything remote is whole 512 B blocks that hold 480 B of data. A token copy is the hidden state, up to a multiple
-    of 32 B, then a header of 8 B and 4 B per column, up to a multiple of 32 B. A row is the hidden state alone. A
-    control message is 128 B and 4 B per local expert.
-    """
+def traffic(routed: Route, wire: Wire, combine_engine: str) -> list[Traffic]:
+    """The closed form of `Traffic`, per rank. Everything remote is whole 512 B blocks that hold 480 B of data."""
     num_ranks = len(routed.ranks)
-    payload = hidden * element_bytes
-    token_bytes = _blocks(_up(payload, 32) + _up(8 + 4 * num_topk, 32)) * 512
-    row_bytes = _blocks(payload) * 512
-    local_experts = routed.ranks[0].rows_per_expert.shape[0]
-    control_bytes = 2 * (num_ranks - 1) * _blocks(128 + 4 * local_experts) * 512
+    control_bytes = 2 * (num_ranks - 1) * wire.control_blocks * 512
     result = []
     for rank in range(num_ranks):
         destination = routed.destination[rank]
-        others = torch.zeros(destination.shape[0], num_ranks + 1, dtype=torch.bool)
-        others.scatter_(1, destination + 1, True)
-        others[:, 0] = False
-        others[:, rank + 1] = False
-        copies = int(others.sum())
+        if wire.per_expert:
+            copies = int(((destination >= 0) & (destination != rank)).sum())
+        else:
+            others = torch.zeros(destination.shape[0], num_ranks + 1, dtype=torch.bool)
+            others.scatter_(1, destination + 1, True)
+            others[:, 0] = False
+            others[:, rank + 1] = False
+            copies = int(others.sum())
         rows = int((routed.ranks[rank].triples[:, 0] != rank).sum())
         result.append(
             Traffic(
                 copies=copies,
                 rows=rows,
-                bytes_put_dispatch=copies * token_bytes,
-                bytes_put_combine=rows * row_bytes,
+                bytes_put_dispatch=copies * wire.token_blocks * 512,
+                bytes_put_combine=rows * wire.row_blocks * 512,
                 bytes_put_control=control_bytes,
                 wqes_dispatch=copies,
                 wqes_combine=rows if combine_engine == "urma" else 0,

@@ -12,7 +12,8 @@ from ascend_deepep.demo import sweep
 from ascend_deepep.demo.experts import apply_blocks, exact_factor, make_experts
 from ascend_deepep.demo.gate import Gate
 from ascend_deepep.demo.inputs import IndexPayload, TextPayload, make_payload, make_rounds
-from ascend_deepep.demo.options import ROUTINGS, Options, UsageError
+from ascend_deepep.demo.options import ROUTINGS, Options
+from ascend_deepep.demo.usage import UsageError
 
 pytestmark = pytest.mark.fast
 

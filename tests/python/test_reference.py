@@ -143,6 +143,39 @@ def test_two_empty_choices_are_legal() -> None:
     assert reference.route([_ids([-1, -1])], 2).num_rows == 0
 
 
+def _plain(hidden: int, topk: int, local_experts: int = 1) -> reference.Wire:
+    """16-bit tokens as they are."""
+    return reference.Wire(2 * hidden, topk, 2 * hidden, local_experts)
+
+
+# Counted by hand: of each part up to 32 B, the sum in pieces of 480 B.
+@pytest.mark.parametrize(
+    ("wire", "token_blocks", "row_blocks"),
+    [
+        (reference.Wire(7168, 8, 7168, 1, scale_bytes=4, row_scale_bytes=1792), 16, 19),  # 7168 + 32 + 64
+        (reference.Wire(7168, 9, 14336, 1, scale_bytes=224, num_weights=8), 16, 30),  # 7168 + 224 + 96
+        (reference.Wire(80, 2, 80, 1, scale_bytes=4, row_scale_bytes=20), 1, 1),  # 96 + 32 + 32; 96 + 20
+        (reference.Wire(448, 1, 448, 1), 1, 1),  # 448 + 32: exactly one block
+        (reference.Wire(448, 1, 448, 1, scale_bytes=1), 2, 1),
+    ],
+)
+def test_block_counts_of_quantised_rows(wire: reference.Wire, token_blocks: int, row_blocks: int) -> None:
+    assert (wire.token_blocks, wire.row_blocks) == (token_blocks, row_blocks)
+
+
+def test_copies_per_expert_are_one_per_choice_elsewhere() -> None:
+    ids = [_ids([0, 1, 2], [3, -1, 1]), _ids([2, 3, -1])]
+    routed = reference.route(ids, 4)  # experts 0 and 1 on rank 0
+    per_rank = reference.traffic(routed, _plain(64, 3), "mte")
+    wire = reference.Wire(64, 3, 128, 2, scale_bytes=4, per_expert=True)
+    per_expert = reference.traffic(routed, wire, "mte")
+    assert [rank.copies for rank in per_rank] == [2, 0]
+    assert [rank.copies for rank in per_expert] == [2, 0]
+    more = reference.route([_ids([2, 3, 0]), _ids([0, 1, 2])], 4)
+    assert [rank.copies for rank in reference.traffic(more, wire, "mte")] == [2, 2]
+    assert [rank.copies for rank in reference.traffic(more, _plain(64, 3), "mte")] == [1, 1]
+
+
 # Blocks are counted by hand here: ceil((payload + header) / 480), where the header is 8 + 4 K bytes, up to 32 B.
 @pytest.mark.parametrize(
     ("hidden", "topk", "token_blocks", "row_blocks"),
@@ -159,12 +192,13 @@ def test_two_empty_choices_are_legal() -> None:
 def test_block_counts(hidden: int, topk: int, token_blocks: int, row_blocks: int) -> None:
     ids = [_ids(list(range(topk))), _ids([-1] * topk)]
     routed = reference.route([ids[0] + topk, ids[1]], 2 * topk)  # all choices of rank 0 are on rank 1
-    first, second = reference.traffic(routed, hidden, topk, "urma")
+    wire = _plain(hidden, topk)
+    first, second = reference.traffic(routed, wire, "urma")
     assert (first.copies, first.rows, second.copies, second.rows) == (1, 0, 0, topk)
     assert first.bytes_put_dispatch == token_blocks * 512
     assert second.bytes_put_combine == topk * row_blocks * 512
     assert (first.wqes_dispatch, second.wqes_combine) == (1, topk)
-    assert reference.traffic(routed, hidden, topk, "mte")[1].wqes_combine == 0
+    assert reference.traffic(routed, wire, "mte")[1].wqes_combine == 0
 
 
 @given(layers())
@@ -172,7 +206,7 @@ def test_copies_are_one_per_token_and_other_rank(layer: tuple[list[Tensor], int]
     ids, num_experts = layer
     local = num_experts // len(ids)
     routed = reference.route(ids, num_experts)
-    carried = reference.traffic(routed, 64, ids[0].shape[1], "mte")
+    carried = reference.traffic(routed, _plain(64, ids[0].shape[1]), "mte")
     for rank, rank_ids in enumerate(ids):
         others = 0
         for row in rank_ids.tolist():
@@ -180,10 +214,11 @@ def test_copies_are_one_per_token_and_other_rank(layer: tuple[list[Tensor], int]
         assert carried[rank].copies == others
 
 
-@pytest.mark.parametrize(("local_experts", "blocks"), [(1, 1), (88, 1), (89, 2), (208, 2), (209, 3)])
+@pytest.mark.parametrize(("local_experts", "blocks"), [(1, 1), (80, 1), (81, 2), (200, 2), (201, 3)])
 def test_control_bytes(local_experts: int, blocks: int) -> None:
     ids = [torch.full((0, 1), -1, dtype=torch.int32)] * 3
-    carried = reference.traffic(reference.route(ids, 3 * local_experts), 64, 1, "mte")
+    wire = _plain(64, 1, local_experts)
+    carried = reference.traffic(reference.route(ids, 3 * local_experts), wire, "mte")
     assert all(rank.bytes_put_control == 2 * 2 * blocks * 512 for rank in carried)
 
 

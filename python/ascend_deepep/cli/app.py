@@ -16,7 +16,7 @@ import typer
 from ascend_deepep.cli.demo import demo
 from ascend_deepep.cli.doctor import doctor
 from ascend_deepep.cli.sim import sim
-from ascend_deepep.demo.options import OutOfTime, UsageError
+from ascend_deepep.demo.usage import OutOfTime, UsageError
 from ascend_deepep.errors import DeepEPError
 from ascend_deepep.testing import RankErrors
 

@@ -13,18 +13,24 @@ from ascend_deepep.cli.environment import ENGINE_VARIABLE, check_environment
 from ascend_deepep.cli.progress import progress, results_console
 from ascend_deepep.cli.values import one_of, refuse_others
 from ascend_deepep.config import ENGINES
-from ascend_deepep.demo.options import DTYPES, PAYLOADS, ROUTINGS, Options, UsageError, check_range
+from ascend_deepep.demo.features import COMM_ALGS, COMM_QUANTS, MASKS, QUANTS, Features
+from ascend_deepep.demo.options import DTYPES, PAYLOADS, ROUTINGS, Options
+from ascend_deepep.demo.usage import UsageError, check_range
 
 _DEFAULT_RANKS = 8
 _DEFAULT_TOKENS = 32
 _DEFAULT_HIDDEN = 7168
 _VARY_HIDDEN = 256  # many small rounds
 _FAULT_TIMEOUT_MS = 3000
-_WITH_SWEEP = ("sweep", "cases", "as_json")
+_WITH_SWEEP = ("sweep", "which", "cases", "as_json")
+_SWEEPS = ("shapes", "contract")
 
 
 def demo(
     context: typer.Context,
+    which: Annotated[
+        str | None, typer.Argument(metavar="[SHAPES|CONTRACT]", help="With --sweep: which one. (default: shapes)")
+    ] = None,
     ranks: Annotated[int | None, typer.Option(help=f"Ranks, a process each. (default: {_DEFAULT_RANKS})")] = None,
     tokens: Annotated[int | None, typer.Option(help=f"Tokens per rank. (default: {_DEFAULT_TOKENS})")] = None,
     tokens_per_rank: Annotated[
@@ -49,6 +55,22 @@ def demo(
     payload: Annotated[
         str, typer.Option(metavar="|".join(PAYLOADS), help="Text and SwiGLU experts, or rows that name their place.")
     ] = "text",
+    quant: Annotated[
+        str, typer.Option(metavar="|".join(QUANTS), help="How tokens are quantised on their way.")
+    ] = "none",
+    comm_quant: Annotated[
+        str, typer.Option(metavar="|".join(COMM_QUANTS), help="How experts' rows are quantised on their way back.")
+    ] = "none",
+    shared: Annotated[
+        str, typer.Option(metavar="EXPERTS/RANKS", help="Shared experts, and the ranks that serve them.")
+    ] = "0/0",
+    mask: Annotated[
+        str | None, typer.Option(metavar="|".join(MASKS), help="Mask whole tokens, or single choices.")
+    ] = None,
+    smooth: Annotated[bool, typer.Option("--smooth", help="Scales of a row per expert: a copy per expert.")] = False,
+    comm_alg: Annotated[
+        str, typer.Option(metavar="|".join(COMM_ALGS[1:]), help="Shape of token copies; fullmesh_v1: one per expert.")
+    ] = "",
     seed: Annotated[int, typer.Option(help="Everything random follows from it.")] = 0,
     vary: Annotated[bool, typer.Option("--vary", help="Other tokens, 0 to --tokens a rank, in every round.")] = False,
     communicators: Annotated[
@@ -61,7 +83,10 @@ def demo(
     fault: Annotated[
         str | None, typer.Option(metavar="NAME", help="One fault of the fabric, placed by --seed; `doctor` lists them.")
     ] = None,
-    sweep: Annotated[bool, typer.Option("--sweep", help="A covering array of all shapes, and the largest.")] = False,
+    sweep: Annotated[
+        bool,
+        typer.Option("--sweep", help="A covering array: of all shapes and the largest, or of the operators' contract."),
+    ] = False,
     cases: Annotated[int | None, typer.Option(help="With --sweep: only this many of the cases, spread out.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
 ) -> int:
@@ -69,7 +94,9 @@ def demo(
     env = check_environment(combine_engine and one_of("--combine-engine", combine_engine, ENGINES))
     if sweep:
         refuse_others(context, _WITH_SWEEP, _why_not_beside_sweep)
-        return _sweep(cases, as_json)
+        return _sweep(one_of("SWEEP", which or _SWEEPS[0], _SWEEPS), cases, as_json)
+    if which is not None:
+        raise UsageError(f"{which!r} goes with --sweep")
     if cases is not None:
         raise UsageError("--cases goes with --sweep")
     options = Options(
@@ -89,6 +116,15 @@ def demo(
         timeout_ms=_FAULT_TIMEOUT_MS if timeout_ms is None and fault else timeout_ms,
         kill=_kill(kill),
         fault=_fault(fault),
+        features=Features(
+            quant=one_of("--quant", quant, tuple(QUANTS)),
+            comm_quant=one_of("--comm-quant", comm_quant, tuple(COMM_QUANTS)),
+            shared_expert_num=_shared(shared)[0],
+            shared_expert_rank_num=_shared(shared)[1],
+            mask=None if mask is None else one_of("--mask", mask, MASKS),
+            smooth=smooth,
+            comm_alg=one_of("--comm-alg", comm_alg, COMM_ALGS) if comm_alg else "",
+        ),
     )
     options.check()
     return _run(options, as_json)
@@ -108,11 +144,12 @@ def _run(options: Options, as_json: bool) -> int:
     return 0 if result.exact else 1
 
 
-def _sweep(count: int | None, as_json: bool) -> int:
-    from ascend_deepep.demo.sweep import cases, largest, run_sweep
+def _sweep(which: str, count: int | None, as_json: bool) -> int:
+    from ascend_deepep.demo import sweep, sweep_contract
+    from ascend_deepep.demo.sweep import run_sweep
     from ascend_deepep.testing import Pool
 
-    options = [*cases(), largest()]
+    options = [*sweep.cases(), sweep.largest()] if which == "shapes" else sweep_contract.cases()
     if count is not None:
         if not 1 <= count <= len(options):
             raise UsageError(f"--cases {count} is outside [1, {len(options)}]")
@@ -153,6 +190,13 @@ def _tokens(ranks: int | None, tokens: int | None, per_rank: str | None) -> tupl
     if ranks is not None and ranks != len(counts):
         raise UsageError(f"--ranks {ranks} but --tokens-per-rank has {len(counts)} numbers")
     return counts
+
+
+def _shared(text: str) -> tuple[int, int]:
+    experts, _, ranks = text.partition("/")
+    if not (experts.isdecimal() and ranks.isdecimal()):
+        raise UsageError(f"--shared {text!r} is not EXPERTS/RANKS, such as 1/2")
+    return int(experts), int(ranks)
 
 
 def _kill(text: str | None) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ from rich.table import Table
 from ascend_deepep.cli.environment import check_environment
 from ascend_deepep.cli.machine import AUTOLOAD, Finding, findings
 from ascend_deepep.cli.probe import Answer, ask
-from ascend_deepep.demo.options import UsageError
+from ascend_deepep.demo.usage import UsageError
 
 _SELF_TEST_SECONDS = 300.0
 _DEFAULT_IMPORT_SECONDS = 120.0  # torch and torch_npu from a cold disk

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from ascend_deepep.config import PREFIX, Settings, settings
-from ascend_deepep.demo.options import UsageError
+from ascend_deepep.demo.usage import UsageError
 from ascend_deepep.errors import ArgumentError
 
 ENGINE_VARIABLE = f"{PREFIX}COMBINE_ENGINE"

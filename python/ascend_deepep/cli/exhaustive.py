@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 from ascend_deepep.cli.progress import progress
-from ascend_deepep.demo.options import UsageError, check_range
+from ascend_deepep.demo.usage import UsageError, check_range
 from ascend_deepep.simulator.exhaustive import SearchSettings, replay, search_json, search_lines, search_worlds
 
 _MAX_BOUND = 4

@@ -20,7 +20,7 @@ from ascend_deepep.cli.exhaustive import exhaustive as search
 from ascend_deepep.cli.progress import progress, results_console
 from ascend_deepep.cli.sim_mutants import sim_mutants
 from ascend_deepep.cli.values import one_of, refuse_others
-from ascend_deepep.demo.options import UsageError, check_range
+from ascend_deepep.demo.usage import UsageError, check_range
 from ascend_deepep.simulator.exhaustive import SearchSettings
 from ascend_deepep.simulator.options import MAX_SEED, NO_FAULT, WorldOptions
 from ascend_deepep.simulator.shrink import SECONDS, Shrunk, shrink

@@ -8,7 +8,7 @@ import json
 from rich.table import Table
 
 from ascend_deepep.cli.progress import progress, results_console
-from ascend_deepep.demo.options import UsageError
+from ascend_deepep.demo.usage import UsageError
 from ascend_deepep.simulator.mutants import Mutant, MutantsError, Report, checkout, mutants, run_all, to_json
 
 

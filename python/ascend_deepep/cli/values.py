@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import typer
 
-from ascend_deepep.demo.options import UsageError
+from ascend_deepep.demo.usage import UsageError
 
 
 def one_of(option: str, value: str, choices: Sequence[str]) -> str:

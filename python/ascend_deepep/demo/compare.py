@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ascend_deepep.reference import Traffic
+from ascend_deepep.reference import RankRoute, Traffic
 
 if TYPE_CHECKING:
     from ascend_deepep._runtime import CountersDict
@@ -42,16 +42,28 @@ def tensors(rank: int, what: str, got: Tensor, want: Tensor, first_row: int = 0)
     return Mismatch(rank, what, [index[0] + first_row, *index[1:]])
 
 
-def rows(rank: int, got: Tensor, triples: Tensor, rows_of: Callable[[int, Tensor], Tensor]) -> Mismatch | None:
-    """Compare received rows with those of their source, a piece at a time."""
+RowsOf = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor | None]]
+
+
+def rows(rank: int, got: Tensor, got_scales: Tensor | None, want: RankRoute, rows_of: RowsOf) -> Mismatch | None:
+    """Compare received rows and their scales with those of their source, a piece at a time.
+
+    `rows_of(source, tokens, scale_rows)` gives what is to arrive of these tokens for these rows of the scales.
+    """
     step = max(1, _CHUNK_BYTES // (got.shape[1] * got.element_size()))
-    for start in range(0, len(triples), step):
-        part = triples[start : start + step].long()
-        want = torch.empty(len(part), got.shape[1], dtype=got.dtype)
+    for start in range(0, want.num_rows, step):
+        part = want.triples[start : start + step].long()
+        scale_rows = want.scale_rows[start : start + step]
+        values = torch.empty(len(part), got.shape[1], dtype=got.dtype)
+        scales = None if got_scales is None else torch.zeros_like(got_scales[start : start + step])
         for source in sorted(set(part[:, 0].tolist())):
             mine = part[:, 0] == source
-            want[mine] = rows_of(source, part[mine, 1])
-        mismatch = tensors(rank, "collect: rows", got[start : start + step], want, start)
+            values[mine], made = rows_of(source, part[mine, 1], scale_rows[mine])
+            if scales is not None and made is not None:
+                scales[mine] = made
+        mismatch = tensors(rank, "collect: rows", got[start : start + step], values, start)
+        if mismatch is None and scales is not None and got_scales is not None:
+            mismatch = tensors(rank, "collect: scales", got_scales[start : start + step], scales, start)
         if mismatch is not None:
             return mismatch
     return None

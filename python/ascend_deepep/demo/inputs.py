@@ -21,6 +21,7 @@ from ascend_deepep.demo.options import Options
 TORCH_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 _CONTEXT = 3  # bytes that make a token's embedding: itself and those before it
 _ZIPF = 1.2
+_KEPT_CHOICES = 0.7
 
 
 class Payload(Protocol):
@@ -83,6 +84,8 @@ class Round:
 
     ids: list[Tensor]
     weights: list[Tensor]
+    #: Of each rank, bool (tokens,) or (tokens, top-k); None without masks.
+    masks: list[Tensor | None]
 
     @property
     def tokens(self) -> list[int]:
@@ -100,8 +103,18 @@ def make_rounds(options: Options, payload: Payload) -> list[Round]:
         if options.vary:
             tokens = [int(torch.randint(0, most + 1, (), generator=generator)) for most in options.tokens]
         pairs = [choose(index, rank, count) for rank, count in enumerate(tokens)]
-        rounds.append(Round([ids for ids, _ in pairs], [weights for _, weights in pairs]))
+        masks = [_mask(options.features.mask, ids.shape, generator) for ids, _ in pairs]
+        rounds.append(Round([ids for ids, _ in pairs], [weights for _, weights in pairs], masks))
     return rounds
+
+
+def _mask(kind: str | None, shape: torch.Size, generator: torch.Generator) -> Tensor | None:
+    """Some first tokens, or single choices with holes between them."""
+    if kind is None:
+        return None
+    if kind == "1d":
+        return torch.arange(shape[0]) < torch.randint(0, shape[0] + 1, (), generator=generator)
+    return torch.rand(shape, generator=generator) < _KEPT_CHOICES
 
 
 def _chooser(

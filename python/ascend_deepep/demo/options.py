@@ -4,9 +4,15 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ascend_deepep.config import ENGINES
+from ascend_deepep.demo.features import Features
+from ascend_deepep.demo.usage import UsageError, check_range
+
+if TYPE_CHECKING:
+    from ascend_deepep.reference import SharedExperts
 
 ROUTINGS = ("gate", "uniform", "skewed", "one-hot", "none")
 DTYPES = ("bf16", "fp16")
@@ -22,24 +28,6 @@ class FaultPlace:
 
     rank: int
     events: int
-
-
-class UsageError(Exception):
-    """The user asked for something that cannot be; one line, no traceback. `kind` goes into the JSON object."""
-
-    def __init__(self, message: str, kind: str = "UsageError") -> None:
-        super().__init__(message)
-        self.kind = kind
-
-
-class OutOfTime(Exception):
-    """The whole run took longer than its budget; one line, its cause has the stacks of all ranks."""
-
-
-def check_range(option: str, value: int, lowest: int, highest: int, what: str = "") -> None:
-    """Raise UsageError unless the value is one of lowest to highest."""
-    if not lowest <= value <= highest:
-        raise UsageError(f"{option} {value} is outside [{lowest}, {highest}]{what}")
 
 
 @dataclass(frozen=True)
@@ -62,6 +50,7 @@ class Options:
     timeout_ms: int | None = None
     kill: tuple[int, int] | None = None
     fault: str | None = None
+    features: Features = field(default_factory=Features)
 
     @property
     def num_ranks(self) -> int:
@@ -73,10 +62,31 @@ class Options:
         """Most tokens of a rank, at least one: a communicator is made for some."""
         return max(1, *self.tokens)
 
+    def local_experts(self, num_ranks: int) -> int:
+        """Routed experts of a rank that holds some, in a group of so many."""
+        return self.num_experts // self.features.moe_ranks(num_ranks)
+
+    def first_expert(self, rank: int, num_ranks: int) -> int:
+        """The first expert of a rank; shared ones are numbered behind the routed."""
+        shared = self.features.shared_expert_rank_num
+        if rank < shared:
+            return self.num_experts + rank // (shared // self.features.shared_expert_num)
+        return (rank - shared) * self.local_experts(num_ranks)
+
+    def max_local_experts(self, num_ranks: int) -> int:
+        """Most experts of a rank that the communicator of such a group allows (docs/layout.md)."""
+        from ascend_deepep import _runtime
+
+        if self.features.shared_expert_num == 0:
+            return self.num_experts // num_ranks
+        return min(self.num_experts, _runtime.limits()["max_blocks_per_rank"] // num_ranks)
+
     @property
-    def local_experts(self) -> int:
-        """Experts of one rank."""
-        return self.num_experts // self.num_ranks
+    def shared(self) -> SharedExperts:
+        """The shared experts, as the oracle has them."""
+        from ascend_deepep.reference import SharedExperts
+
+        return SharedExperts(self.features.shared_expert_num, self.features.shared_expert_rank_num)
 
     @property
     def num_rounds(self) -> int:
@@ -93,8 +103,8 @@ class Options:
             check_range("tokens", count, 0, limits["max_tokens"])
         check_range("--hidden", self.hidden, limits["min_hidden"], limits["max_hidden"])
         check_range("--experts", self.num_experts, 1, limits["max_experts"])
-        if self.num_experts % self.num_ranks != 0:
-            raise UsageError(f"{self.num_experts} experts cannot be divided among {self.num_ranks} ranks")
+        check_range("--shared", self.features.shared_expert_num, 0, limits["max_shared_experts"], " shared experts")
+        self.features.check(self.num_ranks, self.num_experts)
         check_range("top-k", self.num_topk, 1, limits["max_topk"])
         check_range("top-k", self.num_topk, 1, self.num_experts, ", the number of experts")
         if self.num_cores is not None:
@@ -118,6 +128,7 @@ class Options:
         words += [] if self.num_cores is None else ["--cores", self.num_cores]
         words += ["--dtype", self.dtype, "--routing", self.routing, "--combine-engine", self.combine_engine]
         words += ["--payload", self.payload, "--seed", self.seed, "--iters", self.iters]
+        words += self.features.words()
         words += ["--vary"] if self.vary else []
         words += ["--communicators", self.communicators] if self.communicators > 1 else []
         words += [] if self.timeout_ms is None else ["--timeout-ms", self.timeout_ms]

@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import torch
 import torch.distributed as dist
@@ -22,8 +22,10 @@ from ascend_deepep.config import TWIN
 from ascend_deepep.demo import compare
 from ascend_deepep.demo.device import choose_device, to_host
 from ascend_deepep.demo.experts import ExactExperts, Experts, apply_blocks, exact_factor, make_experts
+from ascend_deepep.demo.features import COMM_QUANTS
 from ascend_deepep.demo.inputs import Payload, Round, make_payload
 from ascend_deepep.demo.options import FaultPlace, Options
+from ascend_deepep.demo.quantise import Quantiser, make_quantiser
 
 if TYPE_CHECKING:
     from ascend_deepep._runtime import CountersDict
@@ -99,13 +101,16 @@ def _make_communicators(context: Context, options: Options) -> tuple[list[Commun
             hidden=options.hidden,
             num_topk=options.num_topk,
             num_experts=options.num_experts,
+            shared_expert_num=options.features.shared_expert_num,
+            per_expert_copies=options.features.per_expert_copies,
             num_cores=options.num_cores,
             timeout_ms=options.timeout_ms,
         )
 
     communicators = [make(context.group) for _ in range(options.communicators)]
     half = options.num_ranks // 2
-    if options.communicators < 2 or half < 1 or options.num_experts % half != 0:
+    hosts = options.features.moe_ranks(half)
+    if options.communicators < 2 or hosts < 1 or options.num_experts % hosts != 0:
         return communicators, None
     group = dist.new_group(list(range(half)))
     return communicators, make(group) if context.rank < half else None
@@ -124,6 +129,7 @@ class _Runner:
         self._result = result
         self._payload: Payload = make_payload(options)
         self._experts: Experts = make_experts(options)
+        self._quantiser: Quantiser = make_quantiser(options.features, options.hidden, options.num_experts, options.seed)
         self._known: dict[tuple[int, int], _Expected] = {}
         self._first_output: Tensor | None = None
         self._reported = 0.0
@@ -152,30 +158,52 @@ class _Runner:
         index = iteration % len(self._rounds)
         expected = self._expect(index, communicator.num_ranks)
         rank, round_ = communicator.rank, self._rounds[index]
-        ids, weights = round_.ids[rank], round_.weights[rank]
+        ids, weights, mask = round_.ids[rank], round_.weights[rank], round_.masks[rank]
         x = self._payload.rows(index, rank, torch.arange(len(ids)))
-        x_there, ids_there, weights_there = (tensor.to(self._device) for tensor in (x, ids, weights))
+        x_there, scales_there, mask_there = (self._there(tensor) for tensor in (*self._quantiser.tokens(x), mask))
+        ids_there, weights_there = ids.to(self._device), weights.to(self._device)
+        assert x_there is not None
         before = communicator.counters()
         start = time.perf_counter()
-        received = dispatch_v2(x_there, ids_there, communicator)
+        received = dispatch_v2(
+            x_there,
+            ids_there,
+            communicator,
+            scales=scales_there,
+            x_active_mask=mask_there,
+            quant_mode=self._options.features.quant_mode,
+            y_dtype=None if self._quantiser.is_plain else self._quantiser.dtype,
+            **self._shared(),
+        )
         communicator.synchronize()
         dispatched = time.perf_counter()
         held = to_host(received)
         mismatch = self._judge_dispatch(held, expected, index)
+        rows = held.expand_x
         if mismatch is None:
-            first = rank * (self._options.num_experts // communicator.num_ranks)
-            apply_blocks(experts, first, expected.route.ranks[rank].rows_per_expert, held.rows)
+            rows = self._computed(held, expected, communicator, experts, x.dtype)
+        elif not self._quantiser.is_plain:
+            rows = torch.zeros(held.expand_x.shape, dtype=x.dtype)  # the other ranks wait for some rows
         place = (received.assist_info_for_combine, received.ep_recv_counts)
-        rows_there = held.expand_x.to(self._device)
+        rows_there = rows.to(self._device)
         combine_start = time.perf_counter()
-        output = combine_v2(rows_there, ids_there, *place, weights_there, communicator)
+        output = combine_v2(
+            rows_there,
+            ids_there,
+            *place,
+            weights_there,
+            communicator,
+            x_active_mask=mask_there,
+            comm_quant_mode=COMM_QUANTS[self._options.features.comm_quant],
+            **self._shared(),
+        )
         communicator.synchronize()
         combined = time.perf_counter()
         after = communicator.counters()
         if mismatch is None and communicator.target == TWIN:  # whose engine counts what it carries
             mismatch = compare.traffic(expected.traffic[rank], before, after, rank)
         if mismatch is None and isinstance(experts, ExactExperts):
-            want = self._exact_output(x, ids, weights)
+            want = self._exact_output(x, round_, rank, expected)
             mismatch = compare.tensors(rank, "reduce: output", output.cpu(), want)
         elif mismatch is None:
             mismatch = self._keep(output.cpu())
@@ -191,8 +219,10 @@ class _Runner:
             if self._options.vary:
                 self._known.clear()
             options = self._options
-            route = reference.route(self._rounds[index].ids[:num_ranks], options.num_experts)
-            traffic = reference.traffic(route, options.hidden, options.num_topk, options.combine_engine)
+            round_, shared = self._rounds[index], options.shared
+            route = reference.route(round_.ids[:num_ranks], options.num_experts, round_.masks[:num_ranks], shared)
+            wire = self._quantiser.wire(options.hidden, options.num_topk, options.max_local_experts(num_ranks))
+            traffic = reference.traffic(route, wire, options.combine_engine)
             self._known[key] = _Expected(route, traffic)
         return self._known[key]
 
@@ -200,23 +230,67 @@ class _Runner:
         rank = self._context.rank
         want = expected.route.ranks[rank]
 
-        def rows_of(source: int, tokens: Tensor) -> Tensor:
-            return self._payload.rows(index, source, tokens)
+        def rows_of(source: int, tokens: Tensor, scale_rows: Tensor) -> tuple[Tensor, Tensor | None]:
+            return self._quantiser.arrived(self._payload.rows(index, source, tokens), scale_rows)
 
         return (
             compare.tensors(rank, "cumsum: ep_recv_counts", received.ep_recv_counts, want.ep_recv_counts)
             or compare.tensors(rank, "cumsum: expert_token_nums", received.expert_token_nums, want.expert_token_nums(1))
             or compare.tensors(rank, "collect: triples", received.triples, want.triples)
-            or compare.rows(rank, received.rows, want.triples, rows_of)
+            or compare.rows(rank, received.rows, received.row_scales, want, rows_of)
         )
 
-    def _exact_output(self, x: Tensor, ids: Tensor, weights: Tensor) -> Tensor:
+    def _computed(
+        self,
+        held: DispatchOutput,
+        expected: _Expected,
+        communicator: Communicator,
+        experts: Experts,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        """What the experts make of the rows, in the shape of expand_x."""
+        rank = communicator.rank
+        rows = held.expand_x
+        if not self._quantiser.is_plain:
+            rows = torch.zeros(held.expand_x.shape, dtype=dtype)
+            rows[: held.num_rows] = self._quantiser.decode(held.rows, held.row_scales, dtype)
+        first = self._options.first_expert(rank, communicator.num_ranks)
+        apply_blocks(experts, first, expected.route.ranks[rank].rows_per_expert, rows[: held.num_rows])
+        return rows
+
+    def _exact_output(self, x: Tensor, round_: Round, rank: int, expected: _Expected) -> Tensor:
+        """What exact experts give, from this rank's tokens alone."""
+        options, quantiser = self._options, self._quantiser
+        num_topk, route = options.num_topk, expected.route
         factors = torch.tensor([exact_factor(expert) for expert in range(4)])
 
-        def rows_of(_column: int, tokens: Tensor, experts: Tensor) -> Tensor:
-            return x[tokens].to(torch.float32) * factors[experts % 4, None]
+        def rows_of(tokens: Tensor, experts: Tensor, scale_rows: Tensor) -> Tensor:
+            rows = quantiser.decode(*quantiser.arrived(x[tokens], scale_rows), x.dtype)
+            return quantiser.returned((rows.to(torch.float32) * factors[experts % 4, None]).to(x.dtype))
 
-        return reference.combine_rank(rows_of, ids, weights, x.shape[1], x.dtype)
+        def routed(_column: int, tokens: Tensor, experts: Tensor) -> Tensor:
+            return rows_of(tokens, experts, experts + options.features.shared_expert_num)
+
+        added = []
+        tokens = route.active[rank].nonzero()[:, 0]
+        for expert in range(options.features.shared_expert_num):
+            addend = torch.zeros_like(x)
+            same = torch.full_like(tokens, expert)
+            addend[tokens] = rows_of(tokens, same + options.num_experts, same)
+            added.append(addend)
+        live = torch.where(route.destination[rank][:, :num_topk] >= 0, round_.ids[rank], -1)
+        return reference.combine_rank(routed, live, round_.weights[rank], x.shape[1], x.dtype, added)
+
+    def _there(self, tensor: Tensor | None) -> Tensor | None:
+        return None if tensor is None else tensor.to(self._device)
+
+    def _shared(self) -> _Common:
+        features = self._options.features
+        return {
+            "shared_expert_num": features.shared_expert_num,
+            "shared_expert_rank_num": features.shared_expert_rank_num,
+            "comm_alg": features.comm_alg,
+        }
 
     def _keep(self, output: Tensor) -> compare.Mismatch | None:
         """Keep the outputs of every round whose inputs differ; the others must repeat the first."""
@@ -232,9 +306,17 @@ class _Runner:
         if route.num_rows:
             local = int(route.rows_per_expert.argmax())
             result.hottest_rows = int(route.rows_per_expert[local])
-            result.hottest_expert = self._context.rank * self._options.local_experts + local
+            result.hottest_expert = self._options.first_expert(self._context.rank, self._options.num_ranks) + local
         result.counters = compare.difference(before, after)
         result.role_ns = {role: ns - before["role_ns"].get(role, 0) for role, ns in after["role_ns"].items()}
+
+
+class _Common(TypedDict):
+    """Arguments of both operators."""
+
+    shared_expert_num: int
+    shared_expert_rank_num: int
+    comm_alg: str
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 
 import torch
 
-from ascend_deepep import _runtime, reference
+from ascend_deepep import reference, required_window_bytes
 from ascend_deepep.config import PREFIX
 from ascend_deepep.demo import compare
 from ascend_deepep.demo.experts import apply_blocks, make_experts
 from ascend_deepep.demo.inputs import Round, make_payload, make_rounds
-from ascend_deepep.demo.options import FaultPlace, Options, OutOfTime, UsageError
+from ascend_deepep.demo.options import FaultPlace, Options
+from ascend_deepep.demo.quantise import Quantiser, make_quantiser
 from ascend_deepep.demo.rank import RankResult, demo_rank
+from ascend_deepep.demo.usage import OutOfTime, UsageError
 from ascend_deepep.errors import ArgumentError, DeepEPError
 from ascend_deepep.testing import Outcome, Pool, RankErrors
 
@@ -128,11 +130,16 @@ def _judge_outputs(options: Options, rounds: list[Round], results: list[RankResu
 def _compare_outputs(options: Options, rounds: list[Round], results: list[RankResult]) -> compare.Mismatch | None:
     payload = make_payload(options)
     experts = make_experts(options, keep=len(rounds) > 1)
+    quantiser = _quantiser(options)
     for index, round_ in enumerate(rounds):
         x = [payload.rows(index, rank, torch.arange(count)) for rank, count in enumerate(round_.tokens)]
-        routed, rows = reference.dispatch(x, round_.ids, options.num_experts)
+        routed, rows = reference.dispatch(x, round_.ids, options.num_experts, round_.masks, options.shared)
         for rank, received in enumerate(routed.ranks):
-            apply_blocks(experts, rank * options.local_experts, received.rows_per_expert, rows[rank])
+            arrived = quantiser.arrived(rows[rank], received.scale_rows)
+            rows[rank] = quantiser.decode(*arrived, rows[rank].dtype)
+            first = options.first_expert(rank, options.num_ranks)
+            apply_blocks(experts, first, received.rows_per_expert, rows[rank])
+            rows[rank] = quantiser.returned(rows[rank])
         wanted = reference.combine(rows, routed, round_.ids, round_.weights)
         for rank, want in enumerate(wanted):
             mismatch = compare.tensors(rank, "reduce: output", results[rank].outputs[index], want)
@@ -143,8 +150,9 @@ def _compare_outputs(options: Options, rounds: list[Round], results: list[RankRe
 
 def _place_fault(options: Options, rounds: list[Round]) -> FaultPlace:
     """A rank, by the seed, and the events of the fault's kind that its first round is sure to have."""
-    routed = reference.route(rounds[0].ids, options.num_experts)
-    carried = reference.traffic(routed, options.hidden, options.num_topk, options.combine_engine)
+    routed = reference.route(rounds[0].ids, options.num_experts, rounds[0].masks, options.shared)
+    wire = _quantiser(options).wire(options.hidden, options.num_topk, options.max_local_experts(options.num_ranks))
+    carried = reference.traffic(routed, wire, options.combine_engine)
     # Control messages go to every other rank; all other faults strike token copies.
     events = [options.num_ranks - 1 if options.fault == "drop-control" else rank.copies for rank in carried]
     ranks = [rank for rank, count in enumerate(events) if count > 0]
@@ -154,13 +162,23 @@ def _place_fault(options: Options, rounds: list[Round]) -> FaultPlace:
     return FaultPlace(rank, events[rank])
 
 
+def _quantiser(options: Options) -> Quantiser:
+    return make_quantiser(options.features, options.hidden, options.num_experts, options.seed)
+
+
 def _check_sizes(options: Options) -> None:
     """Refuse what no communicator could be made for, before inputs of that size are made, and outputs too big to keep.
 
     Whether the memory of this machine is enough is the communicator's to say: see `_usage_error`.
     """
-    _runtime.required_window_bytes(
-        options.num_ranks, options.max_tokens, options.hidden, options.num_topk, options.num_experts
+    required_window_bytes(
+        options.num_ranks,
+        max_tokens=options.max_tokens,
+        hidden=options.hidden,
+        num_topk=options.num_topk,
+        num_experts=options.num_experts,
+        shared_expert_num=options.features.shared_expert_num,
+        per_expert_copies=options.features.per_expert_copies,
     )
     kept = options.num_rounds * sum(options.tokens) * 2 * options.hidden
     if options.payload == "text" and options.vary and kept > _MAX_KEPT_BYTES:

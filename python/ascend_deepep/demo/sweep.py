@@ -7,22 +7,21 @@ forbid it. Rows are made of indices and experts are exact, so that every bit is 
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import combinations
 
 from ascend_deepep.config import ENGINES
-from ascend_deepep.demo.options import DTYPES, ROUTINGS, Options, OutOfTime, UsageError
+from ascend_deepep.demo.covering import Case, Space
+from ascend_deepep.demo.options import DTYPES, ROUTINGS, Options
 from ascend_deepep.demo.report import last_line
 from ascend_deepep.demo.runner import MEMORY, run_demo
+from ascend_deepep.demo.usage import OutOfTime, UsageError
 from ascend_deepep.errors import DeepEPError
 from ascend_deepep.testing import Pool, RankErrors
 
 MIN_CASES = 150
 _SEED = 950
-_CANDIDATES = 12
 _CASE_SECONDS = 120.0
 
 _PARAMETERS: dict[str, tuple[object, ...]] = {
@@ -37,11 +36,6 @@ _PARAMETERS: dict[str, tuple[object, ...]] = {
     "routing": ROUTINGS,
 }
 
-_IDLE = {"tokens": 0, "routing": "none"}
-
-Case = dict[str, object]
-Pair = tuple[str, object, str, object]
-
 
 def largest() -> Options:
     """The largest case of the parameters."""
@@ -49,19 +43,8 @@ def largest() -> Options:
 
 
 def cases(count: int = MIN_CASES) -> list[Options]:
-    """The covering array, filled up with further cases of middling size to `count`; the same every time."""
-    draw = random.Random(_SEED)
-    missing = set(_all_pairs())
-    chosen: list[Case] = []
-    while missing:
-        first = min(missing, key=str)
-        candidates = [_grow(first, missing, draw) for _ in range(_CANDIDATES)]
-        best = max(candidates, key=lambda case: (len(_pairs(case) & missing), -_cost(case)))
-        missing -= _pairs(best)
-        chosen.append(best)
-    while len(chosen) < count:
-        few = [_grow(None, missing, draw) for _ in range(_CANDIDATES)]
-        chosen.append(sorted(few, key=_cost)[len(few) // 2])
+    """The covering array, filled up to `count`; the same every time."""
+    chosen = SPACE.cover(count)
     # Neighbours of the same size share the ranks' process group.
     chosen.sort(key=lambda case: (int(str(case["ranks"])), _cost(case)))
     return [_options(case, seed) for seed, case in enumerate(chosen)]
@@ -125,49 +108,6 @@ def _is_legal(case: Case) -> bool:
     return False
 
 
-def _all_pairs() -> Iterator[Pair]:
-    for left, right in combinations(_PARAMETERS, 2):
-        for one in _PARAMETERS[left]:
-            for other in _PARAMETERS[right]:
-                if _is_legal({left: one, right: other}):
-                    yield left, one, right, other
-
-
-def _idle(case: Case) -> set[str]:
-    """Parameters whose value leaves nothing to do: such a case says little about the values of the others."""
-    return {name for name, value in _IDLE.items() if case.get(name) == value}
-
-
-def _pairs(case: Case) -> set[Pair]:
-    """Pairs that a case tests."""
-    idle = _idle(case)
-    pairs = combinations(_PARAMETERS, 2)
-    return {(left, case[left], right, case[right]) for left, right in pairs if idle <= {left, right}}
-
-
-def _grow(first: Pair | None, missing: set[Pair], draw: random.Random) -> Case:
-    """A legal case around a pair: parameter by parameter the value that meets the most missing pairs."""
-    case: Case = {} if first is None else {first[0]: first[1], first[2]: first[3]}
-    names = [name for name in _PARAMETERS if name not in case]
-    draw.shuffle(names)
-    for name in names:
-        values = [value for value in _PARAMETERS[name] if _is_legal({**case, name: value})]
-        draw.shuffle(values)
-        case[name] = max(values, key=lambda value: _gain({**case, name: value}, name, missing))
-    return {name: case[name] for name in _PARAMETERS}
-
-
-def _gain(case: Case, name: str, missing: set[Pair]) -> int:
-    order = list(_PARAMETERS)
-    idle = _idle(case)
-    gain = 0
-    for other in case:
-        if other != name and idle <= {name, other}:
-            left, right = sorted((name, other), key=order.index)
-            gain += (left, case[left], right, case[right]) in missing
-    return gain
-
-
 def _tokens(case: Case) -> tuple[int, ...]:
     ranks = int(str(case["ranks"]))
     if case["tokens"] == "uneven":
@@ -193,3 +133,6 @@ def _options(case: Case, seed: int) -> Options:
         payload="index",
         seed=seed,
     )
+
+
+SPACE = Space(_PARAMETERS, _is_legal, _cost, _SEED, {"tokens": 0, "routing": "none"})

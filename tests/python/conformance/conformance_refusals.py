@@ -103,14 +103,12 @@ _COMMON = (
 )
 _LATER = "NotImplementedError"
 _COMMON_LATER = (
-    Case("mask", replace(x_active_mask=torch.ones(TOKENS, dtype=torch.bool)), ("x_active_mask",), _LATER),
     Case("elastic_info", replace(elastic_info=torch.zeros(12, dtype=torch.int32)), ("elastic_info",), _LATER),
-    Case(
-        "performance_info", replace(performance_info=torch.zeros(4, dtype=torch.int64)), ("performance_info",), _LATER
-    ),
-    Case("shared_ranks", replace(shared_expert_rank_num=1, moe_expert_num=12), ("shared_expert_rank_num = 1",), _LATER),
     Case("zero_experts", replace(zero_expert_num=1), ("zero_expert_num = 1",), _LATER),
-    Case("per_expert_copies", replace(comm_alg="fullmesh_v1"), ('comm_alg = "fullmesh_v1"',), _LATER),
+)
+# Room that this communicator was not made with.
+_NO_ROOM = (
+    Case("shared_ranks", replace(shared_expert_rank_num=1, moe_expert_num=12), ("shared_expert_num = 1", "[0, 0]")),
 )
 
 DISPATCH = (
@@ -131,10 +129,12 @@ DISPATCH = (
     Case("token_nums_type", replace(expert_token_nums_type=2), ("expert_token_nums_type = 2", "0", "1")),
     Case("quant_mode", replace(quant_mode=9), ("quant_mode = 9", "0, 1, 2, 3, 4, 5")),
     *_COMMON_LATER,
-    Case("scales", replace(scales=floats(EXPERTS, HIDDEN)), ("scales",), _LATER),
-    Case("expert_scales", replace(expert_scales=floats(TOKENS, TOPK)), ("expert_scales",), _LATER),
-    Case("quant_mode_later", replace(quant_mode=2), ("quant_mode = 2",), _LATER),
-    Case("y_dtype", replace(y_dtype=1), ("y_dtype",), _LATER),
+    *_NO_ROOM,
+    Case("copies_per_expert", replace(comm_alg="fullmesh_v1"), ("per_expert_copies=True",)),
+    Case("scales_without_mode", replace(scales=floats(EXPERTS, HIDDEN)), ("scales is given", "quant_mode = 0")),
+    Case("scales_missing", replace(quant_mode=1), ("scales is missing", "quant_mode = 1")),
+    Case("y_dtype", replace(y_dtype=1), ("y_dtype is int8", "the dtype of x", "quant_mode = 0")),
+    Case("quant_mode_later", replace(quant_mode=5), ("quant_mode = 5",), _LATER),
 )
 
 
@@ -167,12 +167,12 @@ COMBINE = (
     Case("scales_grad", replace(expert_scales=lambda s: s.clone().requires_grad_()), ("expert_scales requires grad",)),
     Case("comm_quant_mode", replace(comm_quant_mode=1), ("comm_quant_mode = 1", "0, 2, 3, 4")),
     *_COMMON_LATER,
-    Case("comm_quant_later", replace(comm_quant_mode=2), ("comm_quant_mode = 2",), _LATER),
+    *_NO_ROOM,
+    Case("comm_quant_later", replace(comm_quant_mode=3), ("comm_quant_mode = 3",), _LATER),
     Case(
         "shared_expert_x",
-        replace(shared_expert_x=torch.zeros(TOKENS, HIDDEN, dtype=torch.bfloat16)),
-        ("shared_expert_x",),
-        _LATER,
+        replace(shared_expert_x=torch.zeros(TOKENS, 64, dtype=torch.bfloat16)),
+        ("shared_expert_x.shape[1] = 64", "128"),
     ),
 )
 

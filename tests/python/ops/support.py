@@ -123,22 +123,20 @@ SMALL = Shape(tokens=4, hidden=64, topk=2, experts=4, ranks=1)
 TWO_RANKS = Shape(tokens=4, hidden=64, topk=2, experts=4, ranks=2)
 
 _COMMON = [
-    Later("x_active_mask", shape=(4,), dtype=torch.bool),
     Later("elastic_info", shape=(6,), dtype=torch.int32),
-    Later("performance_info", shape=(1,), dtype=torch.int64),
     Later("zero_expert_num", 1),
-    Later("comm_alg", "fullmesh_v1"),
 ]
+#: Numbers that torch_npu gives to hifloat8 and to floats of four bits.
+NPU_HIF8, NPU_FP4_E2M1, NPU_FP4_E1M2 = 290, 296, 297
 DISPATCH_LATER = [
     *_COMMON,
     Later("copy_expert_num", 1),
     Later("const_expert_num", 1),
-    Later("scales", shape=(4, 64)),
-    Later("expert_scales", shape=(4, 2)),
-    Later("quant_mode", 2),
-    Later("y_dtype", 1),
-    Later("x_dtype", 1),
-    Later("scales_dtype", 1),
+    Later("quant_mode", 5),
+    Later("y_dtype", NPU_HIF8),
+    Later("y_dtype", NPU_FP4_E1M2),
+    Later("x_dtype", NPU_FP4_E2M1),
+    Later("scales_dtype", NPU_HIF8),
 ]
 _ORI_X = Later("ori_x", shape=(4, 64), dtype=torch.bfloat16)
 _CONST = [
@@ -151,6 +149,6 @@ COMBINE_LATER = [
     _ORI_X,
     Later("copy_expert_num", 1, needs=(_ORI_X,)),
     Later("const_expert_num", 1, needs=(_ORI_X, *_CONST)),
-    Later("shared_expert_x", shape=(4, 64), dtype=torch.bfloat16),
-    Later("comm_quant_mode", 2),
+    Later("comm_quant_mode", 3),
+    Later("comm_quant_mode", 4),
 ]
