@@ -11,6 +11,7 @@ import pytest
 import torch
 from ascend_deepep.cli import app, demo
 from ascend_deepep.demo import runner
+from ascend_deepep.demo.features import Features
 from ascend_deepep.demo.options import Options
 from ascend_deepep.demo.rank import RankResult
 from ascend_deepep.demo.report import print_result
@@ -39,6 +40,7 @@ FULL = Options(
     timeout_ms=1234,
     kill=(2, 1),
     fault="bad-cqe",
+    features=Features("pertoken-e5m2", "int8", 1, 2, "2d", smooth=True, comm_alg="fullmesh_v1"),
 )
 ROLES = (
     "entry",
@@ -75,6 +77,8 @@ def test_command_line_makes_the_same_run_with_one_change(monkeypatch: pytest.Mon
     options = dataclasses.replace(PLAIN, **{"iters": 4, field: getattr(FULL, field)})
     if field == "fault":
         options = dataclasses.replace(options, timeout_ms=3000)  # what the command line takes for a fault
+    if field == "features":
+        options = dataclasses.replace(options, num_experts=FULL.num_experts)  # beside the ranks of shared experts
     assert parsed(monkeypatch, options.command()) == options
 
 

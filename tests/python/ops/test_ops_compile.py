@@ -151,10 +151,47 @@ def test_a_batch_that_changes_between_calls() -> None:
 @pytest.mark.parametrize("device", ["cpu", "meta"])
 @pytest.mark.parametrize(
     ("keywords", "needs_grad", "words"),
-    [({"quant_mode": 2}, False, "quant_mode = 2"), ({}, True, "x requires grad")],
+    [({"quant_mode": 5}, False, "quant_mode = 5"), ({}, True, "x requires grad")],
 )
 def test_refusals_while_tracing(device: str, keywords: dict[str, int], needs_grad: bool, words: str) -> None:
     x, ids, *rest = SMALL.dispatch_arguments(device)
     compiled = torch.compile(lambda x: dispatch_v2(x, ids, *rest, **keywords)[0], backend="aot_eager", fullgraph=True)
     with pytest.raises(Exception, match=words):
         compiled(x.requires_grad_(needs_grad))
+
+
+def test_performance_info_is_refused_while_tracing() -> None:
+    """It is written, and torch orders no effects of operators that write: silently stale numbers would be the result."""
+    x, ids, *rest = SMALL.dispatch_arguments("meta")
+    waited = torch.zeros(1, dtype=torch.int64, device="meta")
+
+    @torch.compile(backend="aot_eager", fullgraph=True)
+    def layer(x: torch.Tensor) -> torch.Tensor:
+        rows: torch.Tensor = dispatch_v2(x, ids, *rest, performance_info=waited)[0]
+        return rows
+
+    with pytest.raises(Exception, match=r"dispatch_v2: performance_info is written.*outside torch\.compile"):
+        layer(x)
+
+
+QUANTISED = {
+    "per token": ({"quant_mode": 2}, torch.int8, None),
+    "per group": ({"quant_mode": 3, "y_dtype": torch.float8_e5m2}, torch.float8_e5m2, 2),
+    "MX": ({"quant_mode": 4, "y_dtype": torch.float8_e4m3fn}, torch.float8_e4m3fn, 6),
+}
+
+
+@pytest.mark.parametrize(("keywords", "dtype", "columns"), QUANTISED.values(), ids=QUANTISED)
+def test_symbolic_shapes_of_quantised_rows(keywords: dict[str, Any], dtype: torch.dtype, columns: int | None) -> None:
+    """Numbers of tokens and hidden stay symbols; the columns of scales follow hidden."""
+    shape = Shape(tokens=6, hidden=144, topk=2, experts=4, ranks=2)
+    x, ids, *rest = shape.dispatch_arguments("cpu")
+    with FakeTensorMode(shape_env=ShapeEnv()) as mode:
+        x, ids = (mode.from_tensor(value, static_shapes=False) for value in (x, ids))
+        rows, scales, *_ = dispatch_v2(x, ids, *rest, **keywords)
+    (tokens, hidden), also_tokens = symbols(x), symbols(ids)[0]
+    assert rows.dtype == dtype and scales.dim() == (1 if columns is None else 2)
+    at = {tokens.node.expr: 5, also_tokens.node.expr: 5, hidden.node.expr: 144}
+    sizes = [int(size.node.expr.subs(at)) for size in scales.shape]
+    assert sizes == [5 * 2 * 2, *([] if columns is None else [columns])]
+    assert [int(size.node.expr.subs(at)) for size in rows.shape] == [5 * 2 * 2, 144]
