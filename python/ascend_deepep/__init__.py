@@ -44,7 +44,19 @@ _HOME = {
     "WaitTimeout": "errors",
 }
 _MODULES = frozenset(
-    {"cli", "communicator", "config", "demo", "errors", "integrations", "ops", "reference", "simulator", "testing"}
+    {
+        "cli",
+        "communicator",
+        "config",
+        "demo",
+        "errors",
+        "integrations",
+        "ops",
+        "reference",
+        "reference_quant",
+        "simulator",
+        "testing",
+    }
 )
 
 __all__ = [

@@ -11,13 +11,17 @@ take is refused by them. docs/compatibility.md says which keyword sets of known 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import warnings
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from ascend_deepep.communicator import Communicator
-from ascend_deepep.integrations import _neutral, _router
+from ascend_deepep.errors import ArgumentError
+from ascend_deepep.integrations import _router
 
 if TYPE_CHECKING:
     import torch.distributed as dist
@@ -36,8 +40,9 @@ def install(
 
     Args:
         group: the process group of the expert-parallel ranks; every rank of it calls `install`.
-        comm_alg_fallback: a `comm_alg` that we do not have runs as `""`, with one warning for each such name. Without
-            it such a call is refused.
+        comm_alg_fallback: a `comm_alg` that we do not have, or that sends a copy per expert where the communicator
+            has no room for them (`per_expert_copies`), runs as `""`, with one warning for each such name: results are
+            the same. Without it such a call is refused.
         module: the module to change; None imports torch_npu.
         limits: arguments of `Communicator`: `max_tokens`, `hidden`, `num_topk`, `num_experts`, ... . `name` need not be
             given where the group has an HCCL communicator: callers already pass that name as `group_ep`. For any other
@@ -57,7 +62,9 @@ def install(
     communicator = Communicator(group, _problem=problem, **limits)
     assert target is not None  # else the communicator has raised
     try:
-        installation = Installation(communicator, comm_alg_fallback, target)
+        installation = Installation(
+            communicator, comm_alg_fallback, target, bool(limits.get("per_expert_copies", False))
+        )
         _router.add(target, communicator.name, installation)
     except BaseException:
         communicator.close()  # a module that cannot be changed
@@ -68,11 +75,12 @@ def install(
 class Installation:
     """One group behind torch_npu's functions. Calling it undoes it: not collective, and a second time does nothing."""
 
-    def __init__(self, communicator: Communicator, comm_alg_fallback: bool, module: ModuleType) -> None:
+    def __init__(self, communicator: Communicator, comm_alg_fallback: bool, module: ModuleType, has_room: bool) -> None:
         self._communicator = communicator
         self._comm_alg_fallback = comm_alg_fallback
         self._module = module
         self._replaced: set[str] = set()
+        self._has_room = has_room
 
     @property
     def communicator(self) -> Communicator:
@@ -104,14 +112,13 @@ class Installation:
 
     def call(self, operator: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """One call of torch_npu's function, on our operator of the same schema."""
-        keywords = _neutral.without_full_mask(arguments, keywords, self._communicator.num_ranks)
         if self._comm_alg_fallback:
             keywords = self._with_known_comm_alg(keywords)
         return operator(*arguments, **keywords)
 
     def _with_known_comm_alg(self, keywords: dict[str, Any]) -> dict[str, Any]:
         word = keywords.get("comm_alg", "")
-        if not isinstance(word, str) or _neutral.has_comm_alg(word):
+        if not isinstance(word, str) or (_has_comm_alg(word) and (word != _PER_EXPERT or self._has_room)):
             return keywords
         if word not in self._replaced:
             self._replaced.add(word)
@@ -122,6 +129,22 @@ class Installation:
                 stacklevel=4,
             )
         return {**keywords, "comm_alg": ""}
+
+
+_PER_EXPERT = "fullmesh_v1"
+
+
+@functools.cache
+def _has_comm_alg(word: str) -> bool:
+    """Whether our operators take this `comm_alg`, by their own checks: a smallest call on tensors without data."""
+    x = torch.empty(1, 64, dtype=torch.bfloat16, device="meta")
+    ids = torch.empty(1, 1, dtype=torch.int32, device="meta")
+    try:
+        torch.ops.npu.dispatch_v2(x, ids, "any", 1, 0, 1, comm_alg=word)
+    except (ArgumentError, NotImplementedError):
+        torch.ops.npu.dispatch_v2(x, ids, "any", 1, 0, 1)  # must pass: then it was the word
+        return False
+    return True
 
 
 def _import_torch_npu() -> ModuleType:

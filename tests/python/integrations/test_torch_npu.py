@@ -15,7 +15,15 @@ import pytest
 import stand_in_torch_npu as stand_in
 import torch
 import torch.distributed as dist
-from ascend_deepep import ArgumentError, Communicator, DeepEPError, combine_v2, dispatch_v2, reference
+from ascend_deepep import (
+    ArgumentError,
+    Communicator,
+    DeepEPError,
+    combine_v2,
+    dispatch_v2,
+    reference,
+    reference_quant,
+)
 from ascend_deepep.integrations.torch_npu import install
 from ascend_deepep.testing import Context, Pool
 from token_dispatchers import Dispatched, LowLatencyDispatcher, Mc2Dispatcher
@@ -129,28 +137,91 @@ def test_mc2_equals_direct_calls(npu_ranks: Pool, keywords: dict[str, Any], num_
     npu_ranks.run(_mc2, num_ranks, keywords)
 
 
-LATER_SETS: dict[str, tuple[dict[str, Any], str]] = {
-    "padding mask": ({}, "x_active_mask"),
-    "A5: expert_scales": ({"capacity": 8, "needs_expert_scales": True}, "expert_scales"),
-    "dynamic int8": ({"capacity": 8, "quant_mode": 2}, "quant_mode"),
-    "MXFP8": ({"capacity": 8, "quant_mode": 4}, "quant_mode"),
-    "fullmesh_v1": ({"capacity": 8, "comm_alg": "fullmesh_v1"}, "comm_alg"),
+FULL_SETS: dict[str, dict[str, Any]] = {
+    "padding mask": {},
+    "A5: expert_scales": {"capacity": 8, "needs_expert_scales": True},
+    "dynamic int8": {"capacity": 8, "quant_mode": 2},
+    "MXFP8": {"capacity": 8, "quant_mode": 4},
+    "int8 on the way back": {"capacity": 8, "comm_quant_mode": 2},
+    "all of them": {"needs_expert_scales": True, "quant_mode": 2, "comm_quant_mode": 2},
+}
+
+
+def _decoded(dispatched: Dispatched) -> Tensor:
+    """Received rows as the experts take them: what a caller does with dynamic_scales."""
+    rows, scales = dispatched.expand_x, dispatched.outputs[1]
+    if rows.dtype == torch.bfloat16:
+        return rows
+    if scales.dtype == torch.uint8:
+        spread = scales.view(torch.float8_e8m0fnu).float().repeat_interleave(32, dim=1)[:, :HIDDEN]
+    else:
+        spread = scales[:, None]
+    return (rows.float() * spread).to(torch.bfloat16)
+
+
+def _wanted(rank: int, tokens: list[int], masks: list[Tensor | None], keywords: dict[str, Any]) -> list[Tensor]:
+    """Rows, weights of the rows and output of a rank, by the oracle."""
+    x, ids, weights = zip(*(inputs(other, count) for other, count in enumerate(tokens)), strict=True)
+    routed, rows = reference.dispatch(x, ids, EXPERTS, masks)
+    decoded = []
+    for received in rows:
+        quantised = {
+            2: lambda received=received: reference_quant.per_token(received, torch.int8),
+            4: lambda received=received: reference_quant.mx(received, torch.float8_e4m3fn),
+        }.get(keywords.get("quant_mode", 0))
+        if quantised is None:
+            decoded.append(received)
+            continue
+        values, scales = quantised().values.float(), quantised().scales.float()
+        decoded.append((values * scales.repeat_interleave(HIDDEN // scales.shape[1], dim=1)).to(torch.bfloat16))
+    computed = [experts(received) for received in decoded]
+    if keywords.get("comm_quant_mode") == 2:
+        computed = [reference_quant.combine_int8_round_trip(received) for received in computed]
+    triples = routed.ranks[rank].triples.long()
+    row_weights = torch.stack([weights[source][token, column] for source, token, column in triples.tolist()])
+    return [decoded[rank], row_weights, reference.combine(computed, routed, ids, weights)[rank]]
+
+
+def _full(context: Context, keywords: dict[str, Any]) -> None:
+    with_stand_in()
+    group = stand_in.hccl_group()
+    is_masked = "capacity" not in keywords
+    masks = [torch.arange(TOKENS) < TOKENS - 1 - rank if is_masked else None for rank in range(context.num_ranks)]
+    with install(group, **LIMITS):
+        dispatcher = Mc2Dispatcher(group, EXPERTS, **keywords)
+        dispatched = dispatcher.dispatch(*inputs(context.rank, TOKENS), masks[context.rank])
+        rows = _decoded(dispatched)
+        count = int(dispatched.outputs[4][-1])
+        arrived = rows[:count].clone()
+        rows[:count] = experts(rows[:count])
+        y = dispatcher.combine(rows, dispatched)
+    want_rows, want_weights, want_y = _wanted(context.rank, [TOKENS] * context.num_ranks, masks, keywords)
+    assert torch.equal(arrived, want_rows) and torch.equal(y, want_y)
+    if keywords.get("needs_expert_scales"):
+        assert torch.equal(dispatched.outputs[6][:count], want_weights)
+
+
+@pytest.mark.parametrize("keywords", FULL_SETS.values(), ids=FULL_SETS)
+def test_masks_weights_and_quantisation_equal_the_oracle(npu_ranks: Pool, keywords: dict[str, Any]) -> None:
+    npu_ranks.run(_full, 2, keywords)
+
+
+REFUSED_SETS: dict[str, tuple[dict[str, Any], str]] = {
+    "fullmesh_v1 without room": ({"capacity": 8, "comm_alg": "fullmesh_v1"}, "per_expert_copies=True"),
     "hierarchy": ({"capacity": 8, "comm_alg": "hierarchy"}, "comm_alg"),
 }
 
 
-def _later(context: Context, keywords: dict[str, Any]) -> tuple[str, str]:
+def _refused(context: Context, keywords: dict[str, Any]) -> tuple[str, str]:
     """Rank 0 alone makes the call of the set; the next calls of all are exact."""
     with_stand_in(has_functions=False)
     group = stand_in.hccl_group()
     with install(group, **LIMITS):
-        mask = None if "capacity" in keywords else torch.arange(TOKENS) < TOKENS - 1 + context.rank
-        plain = {"capacity": keywords["capacity"]} if "capacity" in keywords else {}
-        dispatcher = Mc2Dispatcher(group, EXPERTS, **(keywords if context.rank == 0 else plain))
+        dispatcher = Mc2Dispatcher(group, EXPERTS, **(keywords if context.rank == 0 else {"capacity": 8}))
         kind = text = ""
         try:
-            dispatcher.dispatch(*inputs(context.rank, TOKENS), mask)
-        except (DeepEPError, NotImplementedError) as error:
+            dispatcher.dispatch(*inputs(context.rank, TOKENS), None)
+        except DeepEPError as error:
             kind, text = type(error).__name__, str(error)
         good = Mc2Dispatcher(group, EXPERTS, capacity=8)
         _, y = by_dispatcher(good, *inputs(context.rank, TOKENS), None)
@@ -158,59 +229,35 @@ def _later(context: Context, keywords: dict[str, Any]) -> tuple[str, str]:
     return kind, text
 
 
-@pytest.mark.parametrize(("keywords", "word"), LATER_SETS.values(), ids=LATER_SETS)
-def test_what_comes_later_is_refused_by_name(npu_ranks: Pool, keywords: dict[str, Any], word: str) -> None:
-    mine, other = npu_ranks.run(_later, 2, keywords)
-    assert mine[0] == ("ArgumentError" if keywords.get("comm_alg") == "hierarchy" else "NotImplementedError")
-    assert other[0] == "Mismatch" and "rank 0" in other[1]
+@pytest.mark.parametrize(("keywords", "word"), REFUSED_SETS.values(), ids=REFUSED_SETS)
+def test_what_cannot_run_is_refused_by_name(npu_ranks: Pool, keywords: dict[str, Any], word: str) -> None:
+    mine, other = npu_ranks.run(_refused, 2, keywords)
+    assert mine[0] == "ArgumentError" and other[0] == "Mismatch" and "rank 0" in other[1]
     assert word in mine[1] and word in other[1]
-
-
-def _quantised_combine(context: Context) -> tuple[str, str]:
-    with_stand_in()
-    group = stand_in.hccl_group()
-    with install(group, **LIMITS):
-        dispatcher = Mc2Dispatcher(group, EXPERTS, capacity=8)
-        dispatched = dispatcher.dispatch(*inputs(context.rank, TOKENS), None)
-        dispatcher.comm_quant_mode = 2
-        try:
-            dispatcher.combine(dispatched.expand_x, dispatched)
-        except (DeepEPError, NotImplementedError) as error:
-            return type(error).__name__, str(error)
-    return "", ""
-
-
-def test_quantised_combine_is_refused_by_name(npu_ranks: Pool) -> None:
-    for kind, text in npu_ranks.run(_quantised_combine, 2):
-        assert kind == "NotImplementedError" and "comm_quant_mode" in text
 
 
 # --- SGLang's
 
 
-def _low_latency(context: Context) -> list[str]:
+def _low_latency(context: Context) -> None:
     with_stand_in()
     group = stand_in.hccl_group()
-    kinds = []
     with install(group, **LIMITS):
         dispatcher = LowLatencyDispatcher(group, EXPERTS, num_max_tokens=8)
         got = by_dispatcher(dispatcher, *inputs(context.rank, 8))
-        try:
-            dispatcher.dispatch(*inputs(context.rank, 5))
-        except NotImplementedError as error:
-            kinds.append(str(error))
+        _, padded = by_dispatcher(dispatcher, *inputs(context.rank, 5))
         again = by_dispatcher(dispatcher, *inputs(context.rank, 8))
     compare(again, got)
     compare(got, direct(group, 8, 8 * context.num_ranks))
     compare_with_oracle(got[1], context.rank, context.num_ranks, [8] * context.num_ranks)
-    return kinds
+    compare_with_oracle(padded[:5], context.rank, context.num_ranks, [5] * context.num_ranks)
+    assert not padded[5:].any()
 
 
 @pytest.mark.parametrize("num_ranks", [2, 4])
 def test_low_latency_equals_direct_calls(npu_ranks: Pool, num_ranks: int) -> None:
-    """A full batch needs no mask; a padded one does, and is refused until masks come."""
-    for kinds in npu_ranks.run(_low_latency, num_ranks):
-        assert len(kinds) == 1 and "x_active_mask" in kinds[0]
+    """A full batch, and one that is padded and masked."""
+    npu_ranks.run(_low_latency, num_ranks)
 
 
 # --- comm_alg
@@ -317,47 +364,16 @@ def test_without_torch_npu_the_error_says_what_to_do(monkeypatch: pytest.MonkeyP
         install(None, name="alone", **LIMITS)
 
 
-# --- masks: only what cannot change a result is left out
+# --- masks
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize(
-    ("mask", "more"),
-    [
-        (torch.ones(2, dtype=torch.bool), {}),
-        (torch.ones(2, TOPK, dtype=torch.bool), {}),
-        (torch.ones(2, dtype=torch.bool), {"global_bs": 2}),
-    ],
-)
-def test_full_masks_change_nothing(mask: Tensor, more: dict[str, int]) -> None:
+@pytest.mark.parametrize("mask", [torch.ones(3, dtype=torch.bool), torch.ones(2, dtype=torch.int32)])
+def test_illegal_masks_reach_the_operator(mask: Tensor) -> None:
     module = stand_in.make()
     x, ids, _ = inputs(0, 2)
-    place = ("alone", 1, 0, EXPERTS)
-    with install(None, module=module, name="alone", **LIMITS):
-        masked = module.npu_moe_distribute_dispatch_v2(x, ids, *place, x_active_mask=mask, **more)
-        plain = torch.ops.npu.dispatch_v2(x, ids, *place, **more)
-    assert torch.equal(masked[0], plain[0]) and torch.equal(masked[4], plain[4])
-
-
-@pytest.mark.fast
-@pytest.mark.parametrize(
-    ("mask", "more", "kind"),
-    [
-        (torch.tensor([True, False]), {}, NotImplementedError),
-        (torch.ones(2, TOPK, dtype=torch.bool).tril(1), {}, NotImplementedError),
-        (torch.ones(2, dtype=torch.bool), {"global_bs": 8}, NotImplementedError),
-        (torch.ones(3, dtype=torch.bool), {}, ArgumentError),
-        (torch.ones(2, dtype=torch.int32), {}, ArgumentError),
-    ],
-)
-def test_other_masks_reach_the_operator(mask: Tensor, more: dict[str, int], kind: type[Exception]) -> None:
-    module = stand_in.make()
-    x, ids, _ = inputs(0, 2)
-    with (
-        install(None, module=module, name="alone", **LIMITS),
-        pytest.raises(kind, match="x_active_mask"),
-    ):
-        module.npu_moe_distribute_dispatch_v2(x, ids, "alone", 1, 0, EXPERTS, x_active_mask=mask, **more)
+    with install(None, module=module, name="alone", **LIMITS), pytest.raises(ArgumentError, match="x_active_mask"):
+        module.npu_moe_distribute_dispatch_v2(x, ids, "alone", 1, 0, EXPERTS, x_active_mask=mask)
 
 
 def test_unknown_keywords_are_torchs_to_refuse() -> None:
