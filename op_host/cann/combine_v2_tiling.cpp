@@ -20,9 +20,9 @@ op_host::Status check(const gert::TilingContext& context, const FoundMachine& fo
 
 ge::graphStatus tile_combine(gert::TilingContext* context) {
     const auto fill = [context](const FoundMachine& found, const CombineArguments& arguments, CombineTiling* tiling) {
-        // op_host clears it for a plain sum; otherwise the entry takes it for "there are weights".
+        // op_host clears those of absent tensors; the entry takes the others for "there is one".
         op_host::CombineAddresses marks{};
-        marks.expert_scales = 1;
+        marks.expert_scales = marks.x_active_mask = marks.shared_expert_x = marks.performance_info = 1;
         const op_host::Status status = check(*context, found, arguments.call);
         if (status.ok()) {
             op_host::make_combine_tiling(found.limits, found.machine, found.engine, arguments.call, marks, tiling);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reduce: waits for the rows of a token and sums them in float32, column ascending, multiply then add, one rounding to
-// the output type. Layer: combine. Bitwise independent of arrival order and of the number of ranks.
+// Reduce: waits for the rows of a token and sums them in float32, column ascending, multiply then add, what this rank
+// has computed of a shared expert last, one rounding to the output type. Layer: combine. Bitwise independent of arrival
+// order and of the number of ranks.
 #ifndef ASCEND_DEEPEP_COMBINE_REDUCE_H
 #define ASCEND_DEEPEP_COMBINE_REDUCE_H
 
@@ -38,12 +39,28 @@ __simt_callee__ inline void round_to(__ubuf__ half* to, float value) {
     *to = __float2half_rn(value);
 }
 
-// out[i] = sum over rows, in order, of weight * row[i]; without weights the plain sum. No rows: zeros. A product and a
-// sum are two roundings: never fused.
+// Adds two words of 16 B each of a row to the sums of their elements. A product and a sum are two roundings: never
+// fused.
+template <typename T, bool kIsWeighted>
+__simt_callee__ inline void add_pack(float* low, float* high, __ubuf__ uint4* from, float weight) {
+    const uint4 first = from[0];
+    const uint4 second = from[1];
+    const uint32_t words[kPackWords] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
+    ASCEND_DEEPEP_KEEP_LOOP
+    for (uint32_t i = 0; i < kPackWords; ++i) {
+        const float terms[2] = {low_element(words[i], T()), high_element(words[i], T())};
+        low[i] = low[i] + (kIsWeighted ? weight * terms[0] : terms[0]);
+        high[i] = high[i] + (kIsWeighted ? weight * terms[1] : terms[1]);
+    }
+}
+
+// out[i] = sum over rows, in order, of weight * row[i], without weights the plain sum; then of addend[i], where there
+// is one. No rows and no addend: zeros.
 template <typename T, bool kIsWeighted>
 __simt_vf__ __launch_bounds__(1024) inline void sum_rows(__ubuf__ T* out, __ubuf__ uint4* rows, __ubuf__ float* weights,
-                                                         uint32_t num_rows, uint32_t row_elements,
-                                                         uint32_t num_elements) {
+                                                         __ubuf__ uint4* addend, uint32_t num_rows,
+                                                         uint32_t row_elements, uint32_t num_elements,
+                                                         uint32_t has_addend) {
     const uint32_t row_packs = row_elements / kPackElements;
     const uint32_t num_packs = num_elements / kPackElements;
     for (uint32_t pack = threadIdx.x; pack < num_packs; pack += blockDim.x) {
@@ -51,19 +68,10 @@ __simt_vf__ __launch_bounds__(1024) inline void sum_rows(__ubuf__ T* out, __ubuf
         for (uint32_t i = 0; i < kPackWords; ++i)
             low[i] = high[i] = 0.0F;
         for (uint32_t row = 0; row < num_rows; ++row) {
-            __ubuf__ uint4* from = rows + (row * row_packs + pack) * kPackLoads;
-            const uint4 first = from[0];
-            const uint4 second = from[1];
-            const uint32_t words[kPackWords] = {first.x,  first.y,  first.z,  first.w,
-                                                second.x, second.y, second.z, second.w};
-            const float weight = kIsWeighted ? weights[row] : 1.0F;
-            ASCEND_DEEPEP_KEEP_LOOP
-            for (uint32_t i = 0; i < kPackWords; ++i) {
-                const float terms[2] = {low_element(words[i], T()), high_element(words[i], T())};
-                low[i] = low[i] + (kIsWeighted ? weight * terms[0] : terms[0]);
-                high[i] = high[i] + (kIsWeighted ? weight * terms[1] : terms[1]);
-            }
+            add_pack<T, kIsWeighted>(low, high, rows + (row * row_packs + pack) * kPackLoads,
+                                     kIsWeighted ? weights[row] : 1.0F);
         }
+        if (has_addend != 0) add_pack<T, false>(low, high, addend + pack * kPackLoads, 1.0F);
         __ubuf__ T* to = out + pack * kPackElements;
         ASCEND_DEEPEP_KEEP_LOOP
         for (uint32_t i = 0; i < kPackWords; ++i) {
@@ -74,61 +82,80 @@ __simt_vf__ __launch_bounds__(1024) inline void sum_rows(__ubuf__ T* out, __ubuf
 }
 
 struct ReduceBuffers {
-    AscendC::TBuf<AscendC::TPosition::VECCALC> rows, out, scales, weights;
+    AscendC::TBuf<AscendC::TPosition::VECCALC> rows, out, addend, scales, weights;
     FlagReader flags;
 
     __aicore__ inline void begin(CoreContext& ctx, const CombineTiling& tiling) {
         const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
-        const uint32_t scale_bytes = static_cast<uint32_t>(align_up(kMaxTopk * sizeof(float), kUnitBytes));
-        ctx.pipe->InitBuffer(rows, tiling.common.num_topk * tile_bytes);
+        const uint32_t scale_bytes = static_cast<uint32_t>(align_up(kMaxColumns * sizeof(float), kUnitBytes));
+        ctx.pipe->InitBuffer(rows, tiling.common.num_columns * tile_bytes);
         ctx.pipe->InitBuffer(out, tile_bytes);
+        ctx.pipe->InitBuffer(addend, tiling.shared_expert_x != 0 ? tile_bytes : kUnitBytes);
         ctx.pipe->InitBuffer(scales, scale_bytes);
         ctx.pipe->InitBuffer(weights, scale_bytes);
         flags.begin(ctx, tiling.row.blocks);
     }
 };
 
-// The live columns of a token, ascending.
+// The live columns of a token, ascending, and the ranks that their rows come from.
 struct LiveColumns {
-    uint32_t column[kMaxTopk];
+    uint32_t column[kMaxColumns];
+    uint32_t source[kMaxColumns];
     uint32_t count;
+    bool has_addend;  // its row of shared_expert_x counts
 };
 
 __aicore__ inline GM_ADDR received_row(const CoreContext& ctx, uint32_t token, uint32_t column) {
-    const uint64_t slot = uint64_t(token) * ctx.tiling->num_topk + column;
+    const uint64_t slot = uint64_t(token) * ctx.tiling->num_columns + column;
     return ctx.window + region_offset(ctx, combine_half(ctx.uses)) + slot * ctx.tiling->window.row_slot_bytes;
 }
 
-__aicore__ inline LiveColumns live_columns(const CombineTiling& tiling, uint32_t token) {
+__aicore__ inline LiveColumns live_columns(const CoreContext& ctx, const CombineTiling& tiling, uint32_t token) {
+    const CommonTiling& common = tiling.common;
     LiveColumns live{};
-    for (uint32_t column = 0; column < tiling.common.num_topk; ++column) {
-        const uint64_t pair = uint64_t(token) * tiling.common.num_topk + column;
-        if (load((__gm__ int32_t*)tiling.expert_ids + pair) >= 0) live.column[live.count++] = column;
+    __gm__ int32_t* row = (__gm__ int32_t*)workspace_region(ctx, WorkspaceRegion::kLiveIds) +
+                          uint64_t(token) * live_words(common.num_topk);
+    for (uint32_t column = 0; column < common.num_topk; ++column) {
+        const int32_t id = load(row + column);
+        if (id < 0) continue;
+        live.column[live.count] = column;
+        live.source[live.count++] =
+            routed_host(static_cast<uint32_t>(id), common.experts_per_rank, common.shared_expert_rank_num);
     }
+    if (load(row + common.num_topk) == 0) return live;
+    for (uint32_t shared = 0; shared < common.shared_expert_num; ++shared) {
+        live.column[live.count] = common.num_topk + shared;
+        live.source[live.count++] = shared_host(shared, common.shared_replicas, common.rank);
+    }
+    live.has_addend = tiling.shared_expert_x != 0;
     return live;
 }
 
-// Weights of the live columns, dense. Weights of others are never used, whatever they are.
+// Weights of the live columns, dense; shared experts have none. Weights of others are never used, whatever they are.
 __aicore__ inline void load_weights(const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
                                     const LiveColumns& live) {
     if (tiling.expert_scales == 0) return;
-    const uint32_t bytes = tiling.common.num_topk * static_cast<uint32_t>(sizeof(float));
+    const uint32_t num_topk = tiling.common.num_topk;
+    const uint32_t bytes = num_topk * static_cast<uint32_t>(sizeof(float));
     copy_in(ub.scales.Get<uint8_t>(), (GM_ADDR)tiling.expert_scales + uint64_t(token) * bytes, bytes);
     sync<AscendC::HardEvent::MTE2_S>();
     sync<AscendC::HardEvent::V_S>();  // the sum before has read its weights
     for (uint32_t i = 0; i < live.count; ++i) {
-        ub.weights.Get<float>().SetValue(i, ub.scales.Get<float>().GetValue(live.column[i]));
+        const bool is_shared = live.column[i] >= num_topk;
+        ub.weights.Get<float>().SetValue(i, is_shared ? 1.0F : ub.scales.Get<float>().GetValue(live.column[i]));
     }
     sync<AscendC::HardEvent::S_V>();
     sync<AscendC::HardEvent::S_MTE2>();
 }
 
 template <typename T, bool kIsWeighted>
-__aicore__ inline void start_sum(const CombineTiling& tiling, ReduceBuffers& ub, uint32_t num_rows,
+__aicore__ inline void start_sum(const CombineTiling& tiling, ReduceBuffers& ub, const LiveColumns& live,
                                  uint32_t row_elements, uint32_t num_elements) {
     asc_vf_call<sum_rows<T, kIsWeighted>>(dim3(tiling.common.simt_width), ub_pointer(ub.out.Get<T>()),
                                           (__ubuf__ uint4*)ub_pointer(ub.rows.Get<uint8_t>()),
-                                          ub_pointer(ub.weights.Get<float>()), num_rows, row_elements, num_elements);
+                                          ub_pointer(ub.weights.Get<float>()),
+                                          (__ubuf__ uint4*)ub_pointer(ub.addend.Get<uint8_t>()), live.count,
+                                          row_elements, num_elements, live.has_addend ? 1U : 0U);
 }
 
 template <typename T>
@@ -146,14 +173,18 @@ __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, R
         GM_ADDR row = received_row(ctx, token, live.column[i]);
         read_blocks(ub.rows.Get<uint8_t>()[i * tile_bytes], row + first_block * kBlockBytes, blocks);  // ORDER P7
     }
+    if (live.has_addend) {
+        copy_in(ub.addend.Get<uint8_t>(), (GM_ADDR)tiling.shared_expert_x + uint64_t(token) * row_bytes + offset,
+                bytes);
+    }
     sync<AscendC::HardEvent::MTE2_V>();
     sync<AscendC::HardEvent::MTE3_V>();
     const uint32_t stride = tile_bytes / kElementBytes;
     const uint32_t elements = bytes / kElementBytes;
     if (tiling.expert_scales != 0) {
-        start_sum<T, true>(tiling, ub, live.count, stride, elements);
+        start_sum<T, true>(tiling, ub, live, stride, elements);
     } else {
-        start_sum<T, false>(tiling, ub, live.count, stride, elements);
+        start_sum<T, false>(tiling, ub, live, stride, elements);
     }
     sync<AscendC::HardEvent::V_MTE3>();
     copy_out((GM_ADDR)tiling.x_out + uint64_t(token) * row_bytes + offset, ub.out.Get<uint8_t>(), bytes);
@@ -162,11 +193,8 @@ __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, R
 // All rows of the token are in the window. False: they will not come.
 __aicore__ inline bool wait_rows(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
                                  const LiveColumns& live) {
-    const uint32_t local_experts = tiling.common.local_experts;
     for (uint32_t i = 0; i < live.count; ++i) {
-        const uint64_t pair = uint64_t(token) * tiling.common.num_topk + live.column[i];
-        const uint32_t source = static_cast<uint32_t>(load((__gm__ int32_t*)tiling.expert_ids + pair)) / local_experts;
-        Wait wait(ctx, Stage::kReduce, source, ctx.tag);
+        Wait wait(ctx, Stage::kReduce, live.source[i], ctx.tag);
         uint64_t seen = 0;
         while (!ub.flags.all_arrived(received_row(ctx, token, live.column[i]), tiling.row.blocks, ctx.tag, seen)) {
             if (is_refused(ctx, tiling) || !wait.go_on(seen)) return false;
@@ -183,7 +211,7 @@ __aicore__ inline void reduce(CoreContext& ctx, const CombineTiling& tiling) {
     __gm__ uint64_t* next = (__gm__ uint64_t*)&ctx.page->next_work.word;
     uint64_t token = AscendC::AtomicAdd(next, uint64_t(1));
     while (token < tiling.common.num_tokens) {
-        const LiveColumns live = live_columns(tiling, static_cast<uint32_t>(token));
+        const LiveColumns live = live_columns(ctx, tiling, static_cast<uint32_t>(token));
         if (!wait_rows(ctx, tiling, ub, static_cast<uint32_t>(token), live)) return;
         load_weights(tiling, ub, static_cast<uint32_t>(token), live);
         for (uint32_t block = 0; block < tiling.row.blocks; block += tiling.reduce_blocks) {

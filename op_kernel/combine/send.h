@@ -29,7 +29,8 @@ __aicore__ inline RowRange rows_for(const CombineTiling& tiling, uint32_t expert
 
 __aicore__ inline uint32_t slot_index(const CombineTiling& tiling, uint32_t row) {
     __gm__ int32_t* triple = (__gm__ int32_t*)tiling.assist_info + uint64_t(row) * kTripleWords;
-    return static_cast<uint32_t>(load(triple + 1)) * tiling.common.num_topk + static_cast<uint32_t>(load(triple + 2));
+    return static_cast<uint32_t>(load(triple + 1)) * tiling.common.num_columns +
+           static_cast<uint32_t>(load(triple + 2));
 }
 
 __aicore__ inline GM_ADDR expert_row(const CombineTiling& tiling, uint32_t row) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Validation before the first row leaves: combine's inputs have passed through the caller's hands. Layer: combine.
-// Triples must be those of a dispatch of this communicator, counts a running sum, ids what dispatch accepts.
+// Triples must be those of a dispatch of this communicator, counts a running sum, ids and mask what dispatch got.
+// Leaves the live table, which the reduce role reads.
 #ifndef ASCEND_DEEPEP_COMBINE_VALIDATE_H
 #define ASCEND_DEEPEP_COMBINE_VALIDATE_H
 
@@ -10,15 +11,16 @@
 
 namespace ascend_deepep::kernel {
 
-// Words of the result: the smallest bad block, bad row and bad pair, and the digests.
-enum class BadWord : uint32_t { kBlock = 0, kRow = 1, kPair = 2, kTripleDigest = 3, kIdDigest = 4, kCount = 5 };
+// Words of the result: the smallest bad block and bad row, and the digests.
+enum class BadWord : uint32_t { kBlock = 0, kRow = 1, kTripleDigest = 2, kIdDigest = 3, kCount = 4 };
 
 // Blocks are (local expert, source rank) in row order. Within one, rows are of that source and tokens ascend: a token
-// chooses an expert once.
+// chooses an expert once. And the digest of the live table.
 __simt_vf__ __launch_bounds__(1024) inline void check_triples(__gm__ int32_t* counts, __gm__ int32_t* triples,
-                                                              __ubuf__ uint32_t* bad, uint32_t num_blocks,
-                                                              uint32_t num_ranks, uint32_t max_tokens,
-                                                              uint32_t num_topk, uint32_t capacity_rows) {
+                                                              __gm__ int32_t* live, __ubuf__ uint32_t* bad,
+                                                              uint32_t num_blocks, uint32_t num_ranks,
+                                                              uint32_t max_tokens, uint32_t num_columns,
+                                                              uint32_t capacity_rows, uint32_t num_live_words) {
     if (threadIdx.x < static_cast<uint32_t>(BadWord::kCount)) {
         bad[threadIdx.x] = threadIdx.x < static_cast<uint32_t>(BadWord::kTripleDigest) ? kNoBadPair : 0;
     }
@@ -38,7 +40,7 @@ __simt_vf__ __launch_bounds__(1024) inline void check_triples(__gm__ int32_t* co
             const int32_t token = asc_ldcg(triple + 1);
             const uint32_t column = static_cast<uint32_t>(asc_ldcg(triple + 2));
             const bool is_good = source == static_cast<int32_t>(block % num_ranks) && token > before &&
-                                 token < static_cast<int32_t>(max_tokens) && column < num_topk;
+                                 token < static_cast<int32_t>(max_tokens) && column < num_columns;
             if (!is_good) asc_atomic_min(bad + static_cast<uint32_t>(BadWord::kRow), static_cast<uint32_t>(row));
             digest += triple_digest(static_cast<uint32_t>(row), static_cast<uint32_t>(source),
                                     static_cast<uint32_t>(token), column);
@@ -46,17 +48,7 @@ __simt_vf__ __launch_bounds__(1024) inline void check_triples(__gm__ int32_t* co
         }
         asc_atomic_add(bad + static_cast<uint32_t>(BadWord::kTripleDigest), digest);
     }
-}
-
-__simt_vf__ __launch_bounds__(1024) inline void check_ids(__gm__ int32_t* expert_ids, __ubuf__ uint32_t* bad,
-                                                          uint32_t num_tokens, uint32_t num_topk,
-                                                          uint32_t num_experts) {
-    int32_t row[kMaxTopk];
-    for (uint32_t token = threadIdx.x; token < num_tokens; token += blockDim.x) {
-        const uint32_t pair = load_ids(expert_ids, token, num_topk, num_experts, row);
-        if (pair != kNoBadPair) asc_atomic_min(bad + static_cast<uint32_t>(BadWord::kPair), pair);
-    }
-    asc_atomic_add(bad + static_cast<uint32_t>(BadWord::kIdDigest), own_id_digest(expert_ids, num_tokens * num_topk));
+    asc_atomic_add(bad + static_cast<uint32_t>(BadWord::kIdDigest), own_live_digest(live, num_live_words));
 }
 
 __aicore__ inline Refusal refuse(const CommonTiling& tiling, Code code, Field field, uint32_t token, int64_t got,
@@ -91,7 +83,7 @@ __aicore__ inline Refusal check_trailer(CoreContext& ctx, const CombineTiling& t
 __aicore__ inline Refusal triple_refusal(const CoreContext& ctx, const CombineTiling& tiling, uint32_t row) {
     const CommonTiling& common = tiling.common;
     __gm__ int32_t* triple = (__gm__ int32_t*)tiling.assist_info + uint64_t(row) * kTripleWords;
-    const uint32_t limits[kTripleWords] = {common.num_ranks, ctx.signature.max_tokens, common.num_topk};
+    const uint32_t limits[kTripleWords] = {common.num_ranks, ctx.signature.max_tokens, common.num_columns};
     uint32_t word = 0;
     for (uint32_t i = 0; i < kTripleWords; ++i) {
         if (static_cast<uint32_t>(load(triple + i)) >= limits[i]) word = i;
@@ -108,18 +100,21 @@ __aicore__ inline Refusal validate(CoreContext& ctx, const CombineTiling& tiling
     const Refusal foreign = check_trailer(ctx, tiling, trailer);
     if (foreign.code != Code::kOk) return foreign;
     const uint32_t blocks = common.num_ranks * common.local_experts;
-    AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
+    AscendC::TBuf<AscendC::TPosition::VECCALC> live_buffer, buffer;
+    ctx.pipe->InitBuffer(live_buffer, kUnitBytes);
     ctx.pipe->InitBuffer(buffer, kUnitBytes);
+    AscendC::LocalTensor<uint32_t> found = live_buffer.Get<uint32_t>();
     AscendC::LocalTensor<uint32_t> bad = buffer.Get<uint32_t>();
+    start_mark_live(ctx, tiling.expert_ids, common.simt_width, found);
     asc_vf_call<check_triples>(dim3(common.simt_width), (__gm__ int32_t*)tiling.ep_send_counts,
-                               (__gm__ int32_t*)tiling.assist_info, ub_pointer(bad), blocks, common.num_ranks,
-                               ctx.signature.max_tokens, common.num_topk, tiling.capacity_rows);
-    asc_vf_call<check_ids>(dim3(common.simt_width), (__gm__ int32_t*)tiling.expert_ids, ub_pointer(bad),
-                           common.num_tokens, common.num_topk, common.num_experts);
+                               (__gm__ int32_t*)tiling.assist_info,
+                               (__gm__ int32_t*)workspace_region(ctx, WorkspaceRegion::kLiveIds), ub_pointer(bad),
+                               blocks, common.num_ranks, ctx.signature.max_tokens, common.num_columns,
+                               tiling.capacity_rows, common.num_tokens * live_words(common.num_topk));
     sync<AscendC::HardEvent::V_S>();
     const uint32_t block = bad.GetValue(static_cast<uint32_t>(BadWord::kBlock));
     const uint32_t row = bad.GetValue(static_cast<uint32_t>(BadWord::kRow));
-    const uint32_t pair = bad.GetValue(static_cast<uint32_t>(BadWord::kPair));
+    const uint32_t pair = found.GetValue(static_cast<uint32_t>(LiveWord::kBadPair));
     const uint32_t triples = bad.GetValue(static_cast<uint32_t>(BadWord::kTripleDigest));
     const uint32_t ids = bad.GetValue(static_cast<uint32_t>(BadWord::kIdDigest));
     reset_ub(ctx);

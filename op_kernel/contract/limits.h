@@ -18,6 +18,7 @@ constexpr uint32_t kMaxBlocksPerRank = 2048;  // (local expert, source rank) pai
 constexpr uint32_t kMaxTokens = 8192;         // per rank and call
 constexpr uint32_t kMaxTopk = 16;
 constexpr uint32_t kMaxSharedExperts = 4;
+constexpr uint32_t kMaxColumns = kMaxTopk + kMaxSharedExperts;  // of a token: its choices, then shared experts
 constexpr uint32_t kMinHidden = 64;
 constexpr uint32_t kMaxHidden = 8192;
 constexpr uint32_t kHiddenMultiple = 16;  // 16 elements of 2 B are the 32 B unit of every copy

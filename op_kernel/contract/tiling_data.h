@@ -132,7 +132,7 @@ struct AssistTrailer {
     uint32_t sequence_low;
     uint32_t sequence_high;
     uint32_t triple_digest;  // of all triples, by row
-    uint32_t id_digest;      // of the expert_ids that this rank dispatched
+    uint32_t id_digest;      // of the ids that this rank dispatched, after the mask, and of the active tokens
 };
 static_assert(sizeof(AssistTrailer) == 32, "one unit");
 constexpr uint32_t kAssistMagic = 0xA5CED001U;

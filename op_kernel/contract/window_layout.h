@@ -124,8 +124,8 @@ enum class WorkspaceRegion : uint32_t {
     kHeaders = 0,   // [token] header_bytes: the routing table, in wire format
     kDestinations,  // [rank][copies_per_source] u32: send slots of the copies that go to the rank, ascending
     kNumCopies,     // [rank] u32
-    kExpertRows,    // [rank][its experts] u32: (token, column) pairs per expert
-    kLiveIds,       // combine: [token][num_topk + 1] i32, ids after the mask; the last word: the token is active
+    kExpertRows,    // [rank][its experts] u32: (token, column) pairs per expert; one word for a rank of a shared one
+    kLiveIds,       // [token][num_topk + 1] i32, ids after the mask; the last word: the token is active
     kRefusals,      // [1 + core] Refusal at a 64 B stride: own of the routing or validating core, then peers' as seen
     kRecvRows,      // [source][local expert] u32, from control messages
     kRecvInfo,      // [source] {u32 copies, u32 tokens}

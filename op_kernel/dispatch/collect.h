@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collect: takes token copies as they arrive and writes their rows and triples in place. Layer: dispatch.
+// Collect: takes token copies as they arrive and writes their rows, triples and weights in place. Layer: dispatch.
 // All cores, last; work is handed out by a counter. Local copies are read from the send buffer directly.
 #ifndef ASCEND_DEEPEP_DISPATCH_COLLECT_H
 #define ASCEND_DEEPEP_DISPATCH_COLLECT_H
@@ -9,9 +9,14 @@
 
 namespace ascend_deepep::kernel {
 
+// What goes with a row, a unit of UB each: its triple, and its weight.
+constexpr uint32_t kUnitWords = kUnitBytes / sizeof(uint32_t);
+constexpr uint32_t kRowRecordWords = 2 * kUnitWords;
+constexpr uint32_t kWeightOne = 0x3F800000U;  // 1.0F
+
 // UB of the collect role.
 struct CollectBuffers {
-    AscendC::TBuf<AscendC::TPosition::VECCALC> bases, info, copy, triples;
+    AscendC::TBuf<AscendC::TPosition::VECCALC> bases, info, copy, records;
     FlagReader flags;
 
     __aicore__ inline void begin(CoreContext& ctx, const DispatchTiling& tiling) {
@@ -20,7 +25,7 @@ struct CollectBuffers {
         ctx.pipe->InitBuffer(bases, static_cast<uint32_t>(align_up(blocks * sizeof(uint32_t), kUnitBytes)));
         ctx.pipe->InitBuffer(info, static_cast<uint32_t>(align_up(info_bytes, kUnitBytes)));
         ctx.pipe->InitBuffer(copy, tiling.token.blocks * kBlockDataBytes);
-        ctx.pipe->InitBuffer(triples, kMaxTopk * kUnitBytes);
+        ctx.pipe->InitBuffer(records, kMaxColumns * kRowRecordWords * static_cast<uint32_t>(sizeof(uint32_t)));
         flags.begin(ctx, tiling.token.blocks);
         copy_in(bases.Get<uint8_t>(), workspace_region(ctx, WorkspaceRegion::kBlockBase),
                 blocks * static_cast<uint32_t>(sizeof(uint32_t)));
@@ -50,7 +55,32 @@ __aicore__ inline bool corrupt_copy(CoreContext& ctx, const CopyPlace& place, ui
     return false;
 }
 
-// Rows and triples of the entries whose expert is here. The copy is in UB, its blocks all of this operation.
+// The entry of `column`, whose expert is here, to its row. `header`: word of the copy where its header begins.
+__aicore__ inline void write_row(const DispatchTiling& tiling, CollectBuffers& ub, const CopyPlace& place,
+                                 uint32_t header, uint32_t column, uint64_t row) {
+    const CommonTiling& common = tiling.common;
+    AscendC::LocalTensor<uint32_t> words = ub.copy.Get<uint32_t>();
+    AscendC::LocalTensor<uint32_t> record = ub.records.Get<uint32_t>()[column * kRowRecordWords];
+    record.SetValue(0, place.source);
+    record.SetValue(1, token_of(words.GetValue(header + 1)));
+    record.SetValue(2, column);
+    const bool has_weights = common.signature.has_expert_scales != 0;
+    if (has_weights) {
+        const bool is_shared = column >= common.num_topk;
+        record.SetValue(kUnitWords, is_shared ? kWeightOne : words.GetValue(header + 2 + common.num_columns + column));
+    }
+    sync<AscendC::HardEvent::S_MTE3>();
+    copy_out((GM_ADDR)tiling.expand_x + row * tiling.token.payload_bytes, ub.copy.Get<uint8_t>(),
+             tiling.token.payload_bytes);
+    copy_out((GM_ADDR)tiling.assist_info + row * kTripleWords * sizeof(int32_t), record.ReinterpretCast<uint8_t>(),
+             kTripleWords * sizeof(int32_t));
+    if (has_weights) {
+        copy_out((GM_ADDR)tiling.expand_scales + row * sizeof(float), record[kUnitWords].ReinterpretCast<uint8_t>(),
+                 sizeof(float));
+    }
+}
+
+// Rows of the entries whose expert is here. The copy is in UB, its blocks all of this operation.
 __aicore__ inline bool scatter_copy(CoreContext& ctx, const DispatchTiling& tiling, CollectBuffers& ub,
                                     const CopyPlace& place) {
     const CommonTiling& common = tiling.common;
@@ -58,30 +88,20 @@ __aicore__ inline bool scatter_copy(CoreContext& ctx, const DispatchTiling& tili
     const uint32_t header = tiling.token.header_offset / static_cast<uint32_t>(sizeof(uint32_t));
     const uint32_t first_word = words.GetValue(header);
     const uint32_t token = token_of(words.GetValue(header + 1));
-    if (first_word != (place.source | (common.num_topk << 16)))
-        return corrupt_copy(ctx, place, first_word, common.num_topk);
+    if (first_word != (place.source | (common.num_columns << 16)))
+        return corrupt_copy(ctx, place, first_word, common.num_columns);
     const uint32_t num_tokens = ub.info.Get<uint32_t>().GetValue(place.source * kRecvInfoWords + 1);
     if (token >= num_tokens) return corrupt_copy(ctx, place, token, num_tokens);
-    const uint32_t first_expert = common.rank * common.local_experts;
-    AscendC::LocalTensor<uint32_t> triples = ub.triples.Get<uint32_t>();
-    constexpr uint32_t kTripleStride = kUnitBytes / sizeof(uint32_t);
-    for (uint32_t column = 0; column < common.num_topk; ++column) {
+    for (uint32_t column = 0; column < common.num_columns; ++column) {
         const uint32_t entry = words.GetValue(header + 2 + column);
-        const uint32_t local = entry_expert(entry) - first_expert;  // wraps below: then it is not here
+        const uint32_t local = entry_expert(entry) - common.first_expert;  // wraps below: then it is not here
         if (entry_expert(entry) == kNoExpert || local >= common.local_experts) continue;
         const uint32_t base = ub.bases.Get<uint32_t>().GetValue(local * common.num_ranks + place.source);
         const uint64_t row = uint64_t(base) + entry_ordinal(entry);
         if (row >= tiling.capacity_rows) {
             return corrupt_copy(ctx, place, static_cast<uint32_t>(row), tiling.capacity_rows);
         }
-        triples.SetValue(column * kTripleStride, place.source);
-        triples.SetValue(column * kTripleStride + 1, token);
-        triples.SetValue(column * kTripleStride + 2, column);
-        sync<AscendC::HardEvent::S_MTE3>();
-        copy_out((GM_ADDR)tiling.expand_x + row * tiling.token.payload_bytes, ub.copy.Get<uint8_t>(),
-                 tiling.token.payload_bytes);
-        copy_out((GM_ADDR)tiling.assist_info + row * kTripleWords * sizeof(int32_t),
-                 triples[column * kTripleStride].ReinterpretCast<uint8_t>(), kTripleWords * sizeof(int32_t));
+        write_row(tiling, ub, place, header, column, row);
     }
     return true;
 }

@@ -44,11 +44,18 @@ class MessageKeeper {
     CoreContext& ctx_;
 };
 
+// Words of kExpertRows that are of the experts of a rank.
+__aicore__ inline Slice expert_rows_of(const CommonTiling& common, uint32_t rank) {
+    const uint32_t shared_ranks = common.shared_expert_rank_num;
+    if (rank < shared_ranks) return Slice{rank, 1};
+    return Slice{shared_ranks + (rank - shared_ranks) * common.experts_per_rank, common.experts_per_rank};
+}
+
 // This core's share of the exchange. False: the operation failed.
 __aicore__ inline bool exchange_messages(CoreContext& ctx, const DispatchTiling& tiling, uint32_t index,
                                          const Refusal& own) {
     const CommonTiling& common = tiling.common;
-    const uint32_t extra_bytes = common.local_experts * static_cast<uint32_t>(sizeof(uint32_t));
+    constexpr uint32_t kWord = sizeof(uint32_t);
     GM_ADDR rows = workspace_region(ctx, WorkspaceRegion::kExpertRows);
     const bool is_refused = own.code != Code::kOk;
     MessagePoster poster;
@@ -58,7 +65,8 @@ __aicore__ inline bool exchange_messages(CoreContext& ctx, const DispatchTiling&
     for (uint32_t i = index; i < common.num_ranks; i += tiling.cumsum.count) {
         const uint32_t peer = (common.rank + 1 + i) % common.num_ranks;
         header.num_copies = is_refused ? 0 : copies_to(ctx, peer);
-        poster.post(ctx, peer, header, rows + uint64_t(peer) * extra_bytes, is_refused ? 0 : extra_bytes);
+        const Slice extra = expert_rows_of(common, peer);
+        poster.post(ctx, peer, header, rows + extra.first * kWord, is_refused ? 0 : extra.count * kWord);
     }
     poster.end(ctx);
     const Slice sources = slice_of(common.num_ranks, index, tiling.cumsum.count);

@@ -21,10 +21,10 @@ __aicore__ inline void zero_counts(CoreContext& ctx, const DispatchTiling& tilin
     reset_ub(ctx);
 }
 
-// Digests of the triples, which all cores have written by now, and of this rank's ids.
-__simt_vf__ __launch_bounds__(1024) inline void digest_call(__gm__ int32_t* triples, __gm__ int32_t* expert_ids,
+// Digests of the triples, which all cores have written by now, and of this rank's live table.
+__simt_vf__ __launch_bounds__(1024) inline void digest_call(__gm__ int32_t* triples, __gm__ int32_t* live,
                                                             __ubuf__ uint32_t* digests, uint32_t num_rows,
-                                                            uint32_t num_pairs) {
+                                                            uint32_t num_words) {
     if (threadIdx.x < 2) digests[threadIdx.x] = 0;
     asc_syncthreads();
     uint32_t sum = 0;
@@ -34,7 +34,7 @@ __simt_vf__ __launch_bounds__(1024) inline void digest_call(__gm__ int32_t* trip
                              static_cast<uint32_t>(asc_ldcg(triple + 2)));
     }
     asc_atomic_add(digests, sum);
-    asc_atomic_add(digests + 1, own_id_digest(expert_ids, num_pairs));
+    asc_atomic_add(digests + 1, own_live_digest(live, num_words));
 }
 
 __aicore__ inline void write_trailer(CoreContext& ctx, const DispatchTiling& tiling, uint32_t num_rows) {
@@ -44,8 +44,8 @@ __aicore__ inline void write_trailer(CoreContext& ctx, const DispatchTiling& til
     ctx.pipe->InitBuffer(buffer, kUnitBytes);
     AscendC::LocalTensor<uint32_t> digests = buffer.Get<uint32_t>();
     asc_vf_call<digest_call>(dim3(tiling.common.simt_width), (__gm__ int32_t*)tiling.assist_info,
-                             (__gm__ int32_t*)tiling.expert_ids, ub_pointer(digests), num_rows,
-                             tiling.common.num_tokens * tiling.common.num_topk);
+                             (__gm__ int32_t*)workspace_region(ctx, WorkspaceRegion::kLiveIds), ub_pointer(digests),
+                             num_rows, tiling.common.num_tokens * live_words(tiling.common.num_topk));
     sync<AscendC::HardEvent::V_S>();
     AssistTrailer trailer{};
     trailer.triple_digest = digests.GetValue(0);

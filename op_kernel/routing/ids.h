@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Expert ids as both operators read them: validation and the rank an id belongs to. Layer: between protocol and the
-// operators; dispatch and combine must agree on which (token, column) pairs are live.
+// Expert ids as both operators read them: mask, validation, the live table, and the rank an id belongs to. Layer:
+// between protocol and the operators; dispatch and combine must agree on which (token, column) pairs are live.
+// docs/protocol.md, "Columns, experts and ranks".
 #ifndef ASCEND_DEEPEP_ROUTING_IDS_H
 #define ASCEND_DEEPEP_ROUTING_IDS_H
 
@@ -13,13 +14,28 @@ namespace ascend_deepep::kernel {
 // A bad pair is (token * num_topk + column) * 2 + is_duplicate: the smallest one is the one reported.
 constexpr uint32_t kNoBadPair = 0xFFFFFFFFU;
 
-// Ids of one token; -1 for none and for what may not be used. Returns the first bad pair, or kNoBadPair.
-__simt_callee__ inline uint32_t load_ids(__gm__ int32_t* expert_ids, uint32_t token, uint32_t num_topk,
-                                         uint32_t num_experts, int32_t* row) {
+// Words of UB that mark_live leaves: the smallest bad pair, and with a mask of tokens how many are active.
+enum class LiveWord : uint32_t { kBadPair = 0, kNumActive = 1 };
+
+// Words of a row of the live table: an id for each top-k column, then whether the token is active.
+constexpr uint32_t live_words(uint32_t num_topk) {
+    return num_topk + 1;
+}
+
+// Where experts live. Ranks of shared experts come first.
+constexpr uint32_t routed_host(uint32_t id, uint32_t experts_per_rank, uint32_t shared_expert_rank_num) {
+    return shared_expert_rank_num + id / experts_per_rank;
+}
+constexpr uint32_t shared_host(uint32_t expert, uint32_t replicas, uint32_t source) {
+    return expert * replicas + source % replicas;
+}
+
+// Of one token: ids that may not be used become -1. Returns the first bad pair, or kNoBadPair.
+__simt_callee__ inline uint32_t check_ids(int32_t* row, uint32_t token, uint32_t num_topk, uint32_t num_experts) {
     uint32_t bad = kNoBadPair;
     for (uint32_t column = 0; column < num_topk; ++column) {
-        int32_t id = asc_ldcg(expert_ids + uint64_t(token) * num_topk + column);
         const uint32_t pair = (token * num_topk + column) * 2;
+        int32_t id = row[column];
         if (id < -1 || id >= static_cast<int32_t>(num_experts)) {
             bad = bad < pair ? bad : pair;
             id = -1;
@@ -34,11 +50,73 @@ __simt_callee__ inline uint32_t load_ids(__gm__ int32_t* expert_ids, uint32_t to
     return bad;
 }
 
+// Ids of one token after the mask: -1 for what is masked, which is not looked at. `is_active`: as the number of active
+// tokens says, or in a mask of pairs as the token's own bytes do.
+__simt_callee__ inline void load_ids(__gm__ int32_t* expert_ids, __gm__ uint8_t* mask, uint32_t token,
+                                     uint32_t num_topk, uint32_t mask_kind, bool& is_active, int32_t* row) {
+    const bool is_of_pairs = mask_kind == static_cast<uint32_t>(MaskKind::kPairs);
+    bool has_set = false;
+    for (uint32_t column = 0; column < num_topk; ++column) {
+        const uint64_t pair = uint64_t(token) * num_topk + column;
+        const bool is_kept = is_of_pairs ? asc_ldcg(mask + pair) != 0 : is_active;
+        has_set = has_set || is_kept;
+        row[column] = is_kept ? asc_ldcg(expert_ids + pair) : -1;
+    }
+    if (is_of_pairs) is_active = has_set;
+}
+
+// Ids and mask of all tokens to the live table; thread t has tokens t, t + width, ... `found`: LiveWord.
+__simt_vf__ __launch_bounds__(1024) inline void mark_live(__gm__ int32_t* expert_ids, __gm__ uint8_t* mask,
+                                                          __gm__ int32_t* live, __ubuf__ uint32_t* found,
+                                                          uint32_t num_tokens, uint32_t num_topk, uint32_t num_experts,
+                                                          uint32_t mask_kind) {
+    __ubuf__ uint32_t* bad = found + static_cast<uint32_t>(LiveWord::kBadPair);
+    __ubuf__ uint32_t* num_active = found + static_cast<uint32_t>(LiveWord::kNumActive);
+    const bool is_of_tokens = mask_kind == static_cast<uint32_t>(MaskKind::kTokens);
+    if (threadIdx.x == 0) {
+        *bad = kNoBadPair;
+        *num_active = is_of_tokens ? 0 : num_tokens;
+    }
+    asc_syncthreads();
+    uint32_t num_set = 0;
+    for (uint32_t token = threadIdx.x; is_of_tokens && token < num_tokens; token += blockDim.x)
+        num_set += asc_ldcg(mask + token) != 0 ? 1 : 0;
+    if (num_set != 0) asc_atomic_add(num_active, num_set);
+    asc_syncthreads();
+    int32_t row[kMaxTopk];
+    for (uint32_t token = threadIdx.x; token < num_tokens; token += blockDim.x) {
+        bool is_active = token < *num_active;
+        load_ids(expert_ids, mask, token, num_topk, mask_kind, is_active, row);
+        const uint32_t pair = check_ids(row, token, num_topk, num_experts);
+        if (pair != kNoBadPair) asc_atomic_min(bad, pair);
+        __gm__ int32_t* to = live + uint64_t(token) * live_words(num_topk);
+        for (uint32_t column = 0; column < num_topk; ++column)
+            asc_stcg(to + column, row[column]);
+        asc_stcg(to + num_topk, is_active ? 1 : 0);
+    }
+    asc_threadfence();
+}
+
+// Runs it on this core. `found` is read behind V_S.
+__aicore__ inline void start_mark_live(CoreContext& ctx, uint64_t expert_ids, uint32_t width,
+                                       const AscendC::LocalTensor<uint32_t>& found) {
+    const CommonTiling& common = *ctx.tiling;
+    asc_vf_call<mark_live>(dim3(width), (__gm__ int32_t*)expert_ids, (__gm__ uint8_t*)common.x_active_mask,
+                           (__gm__ int32_t*)workspace_region(ctx, WorkspaceRegion::kLiveIds), ub_pointer(found),
+                           common.num_tokens, common.num_topk, common.num_experts, common.mask);
+}
+
+// A row of the live table.
+__simt_callee__ inline void load_live(__gm__ int32_t* live, uint32_t token, uint32_t num_topk, int32_t* row) {
+    for (uint32_t word = 0; word < live_words(num_topk); ++word)
+        row[word] = asc_ldcg(live + uint64_t(token) * live_words(num_topk) + word);
+}
+
 // No earlier column goes to the same rank: this one makes the copy.
-__simt_callee__ inline bool is_first_to_rank(const int32_t* row, uint32_t column, uint32_t local_experts) {
-    const uint32_t to = static_cast<uint32_t>(row[column]) / local_experts;
+__simt_callee__ inline bool is_first_to_rank(const int32_t* row, uint32_t column, uint32_t experts_per_rank) {
+    const uint32_t to = static_cast<uint32_t>(row[column]) / experts_per_rank;
     for (uint32_t earlier = 0; earlier < column; ++earlier) {
-        if (row[earlier] >= 0 && static_cast<uint32_t>(row[earlier]) / local_experts == to) return false;
+        if (row[earlier] >= 0 && static_cast<uint32_t>(row[earlier]) / experts_per_rank == to) return false;
     }
     return true;
 }
@@ -53,11 +131,11 @@ constexpr uint32_t triple_digest(uint32_t row, uint32_t source, uint32_t token, 
     return mix_words(mix_words(row, source), mix_words(token, column));
 }
 
-// Of this thread's share of the ids: pairs threadIdx.x, threadIdx.x + blockDim.x, ...
-__simt_callee__ inline uint32_t own_id_digest(__gm__ int32_t* expert_ids, uint32_t num_pairs) {
+// Of this thread's share of the live table: words threadIdx.x, threadIdx.x + blockDim.x, ...
+__simt_callee__ inline uint32_t own_live_digest(__gm__ int32_t* live, uint32_t num_words) {
     uint32_t sum = 0;
-    for (uint32_t pair = threadIdx.x; pair < num_pairs; pair += blockDim.x) {
-        sum += mix_words(pair, static_cast<uint32_t>(asc_ldcg(expert_ids + pair)));
+    for (uint32_t word = threadIdx.x; word < num_words; word += blockDim.x) {
+        sum += mix_words(word, static_cast<uint32_t>(asc_ldcg(live + word)));
     }
     return sum;
 }

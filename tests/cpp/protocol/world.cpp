@@ -34,6 +34,34 @@ const T* placed(const std::vector<T>& data, const std::vector<T>& copy, uint32_t
     return shift == 0 ? data.data() : copy.data() + shift;
 }
 
+op_host::CommonAttributes attributes_of(const CommunicatorLimits& limits, uint32_t rank, const Batch& batch,
+                                        const Features& features) {
+    op_host::CommonAttributes result = attributes(limits, rank, batch);
+    if (features.num_experts != 0) result.moe_expert_num = features.num_experts;
+    result.shared_expert_num = features.shared_expert_num;
+    result.shared_expert_rank_num = features.shared_expert_rank_num;
+    return result;
+}
+
+// What both calls have alike.
+template <typename Call, typename Addresses>
+void add_features(const Batch& batch, const Features& features, Call* call, Addresses* addresses,
+                  std::vector<twin::GmRange>* ranges) {
+    if (features.mask_kind != MaskKind::kNone) {
+        std::vector<int64_t> shape = {batch.num_tokens};
+        if (features.mask_kind == MaskKind::kPairs) shape.push_back(batch.num_topk);
+        call->x_active_mask = tensor(Dtype::kBool, shape);
+        addresses->x_active_mask = address(features.mask.data());
+        ranges->push_back(range(features.mask));
+    }
+    if (features.performance_info != nullptr) {
+        const auto size = static_cast<int64_t>(features.performance_info->size());
+        call->performance_info = tensor(Dtype::kInt64, {size});
+        addresses->performance_info = address(features.performance_info->data());
+        ranges->push_back(range(*features.performance_info));
+    }
+}
+
 }  // namespace
 
 RankMachine::RankMachine(const WorldOptions& options, uint32_t rank, const std::vector<int>& window_files)
@@ -91,39 +119,55 @@ OperationOutcome RankMachine::replay() {
     return fabric_->control_page().outcome;
 }
 
-DispatchResult RankMachine::dispatch(const Batch& batch) {
+FeatureResult RankMachine::dispatch(const Batch& batch, const Features& features) {
     op_host::DispatchCall call;
+    op_host::DispatchAddresses addresses{};
+    std::vector<twin::GmRange> ranges;
+    add_features(batch, features, &call, &addresses, &ranges);
+    if (features.has_weights) call.expert_scales = tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
     call.x = tensor(batch.dtype, {batch.num_tokens, batch.hidden});
     call.expert_ids = tensor(Dtype::kInt32, {batch.num_tokens, batch.num_topk});
-    call.attributes = attributes(options_.limits, rank_, batch);
+    call.attributes = attributes_of(options_.limits, rank_, batch, features);
+    call.attributes.comm_alg = features.comm_alg;
     op_host::DispatchShapes shapes;
     const op_host::Status status = op_host::check_dispatch(options_.limits, rank_, call, &shapes);
     if (!status.ok()) throw std::runtime_error(status.message);
-    DispatchResult result;
+    FeatureResult result;
     result.capacity_rows = static_cast<uint32_t>(shapes.capacity_rows);
     result.expand_x.assign(static_cast<size_t>(shapes.capacity_rows * shapes.hidden), 0x7F7F);
     result.assist_info.assign(static_cast<size_t>(shapes.assist_info), 0x7F7F7F7F);
     result.ep_recv_counts.assign(static_cast<size_t>(shapes.ep_recv_counts), -7);
     result.expert_token_nums.assign(static_cast<size_t>(shapes.expert_token_nums), -7);
+    if (features.has_weights) result.expand_scales.assign(static_cast<size_t>(shapes.expand_scales), -7.0F);
     const auto x = shifted(batch.x, batch.shift);
     const auto ids = shifted(batch.expert_ids, batch.shift);
-    const op_host::DispatchAddresses addresses{
-        address(placed(batch.x, x, batch.shift)), address(placed(batch.expert_ids, ids, batch.shift)),
-        address(result.expand_x.data()),          address(result.assist_info.data()),
-        address(result.ep_recv_counts.data()),    address(result.expert_token_nums.data())};
+    addresses.x = address(placed(batch.x, x, batch.shift));
+    addresses.expert_ids = address(placed(batch.expert_ids, ids, batch.shift));
+    addresses.expert_scales = address(batch.scales.data());
+    addresses.expand_x = address(result.expand_x.data());
+    addresses.expand_scales = address(result.expand_scales.data());
+    addresses.assist_info = address(result.assist_info.data());
+    addresses.ep_recv_counts = address(result.ep_recv_counts.data());
+    addresses.expert_token_nums = address(result.expert_token_nums.data());
+    for (const twin::GmRange& own : {range(x), range(ids), range(batch.x), range(batch.expert_ids), range(batch.scales),
+                                     range(result.expand_x), range(result.expand_scales), range(result.assist_info),
+                                     range(result.ep_recv_counts), range(result.expert_token_nums)})
+        ranges.push_back(own);
     DispatchTiling tiling;
     op_host::make_dispatch_tiling(options_.limits, machine(), call, addresses, &tiling);
-    launch(OperationKind::kDispatch, &tiling, sizeof(tiling),
-           {range(x), range(ids), range(batch.x), range(batch.expert_ids), range(result.expand_x),
-            range(result.assist_info), range(result.ep_recv_counts), range(result.expert_token_nums)});
+    launch(OperationKind::kDispatch, &tiling, sizeof(tiling), std::move(ranges));
     result.outcome = fabric_->control_page().outcome;
     result.record = fabric_->control_page().record;
     return result;
 }
 
 CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dispatched,
-                                   const std::vector<uint16_t>& expert_out) {
+                                   const std::vector<uint16_t>& expert_out, const Features& features) {
     op_host::CombineCall call;
+    op_host::CombineAddresses addresses{};
+    std::vector<twin::GmRange> ranges;
+    add_features(batch, features, &call, &addresses, &ranges);
+    if (!features.shared_expert_x.empty()) call.shared_expert_x = tensor(batch.dtype, {batch.num_tokens, batch.hidden});
     call.expand_x = tensor(batch.dtype, {dispatched.capacity_rows, batch.hidden});
     call.expert_ids = tensor(Dtype::kInt32, {batch.num_tokens, batch.num_topk});
     call.assist_info_for_combine = tensor(Dtype::kInt32, {static_cast<int64_t>(dispatched.assist_info.size())});
@@ -132,7 +176,7 @@ CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dis
         call.expert_scales = tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
     else
         call.expert_scales = tensor(Dtype::kFp32, {0});
-    call.attributes = attributes(options_.limits, rank_, batch);
+    call.attributes = attributes_of(options_.limits, rank_, batch, features);
     const op_host::Status status = op_host::check_combine(options_.limits, rank_, call);
     if (!status.ok()) throw std::runtime_error(status.message);
     CombineResult result;
@@ -142,19 +186,21 @@ CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dis
     const auto assist = shifted(dispatched.assist_info, batch.shift);
     const auto counts = shifted(dispatched.ep_recv_counts, batch.shift);
     const auto scales = shifted(batch.scales, batch.shift);
-    const op_host::CombineAddresses addresses{
-        address(placed(expert_out, out, batch.shift)),
-        address(placed(batch.expert_ids, ids, batch.shift)),
-        address(placed(dispatched.assist_info, assist, batch.shift)),
-        address(placed(dispatched.ep_recv_counts, counts, batch.shift)),
-        batch.scales.empty() ? 0 : address(placed(batch.scales, scales, batch.shift)),
-        address(result.x.data())};
+    addresses.expand_x = address(placed(expert_out, out, batch.shift));
+    addresses.expert_ids = address(placed(batch.expert_ids, ids, batch.shift));
+    addresses.assist_info = address(placed(dispatched.assist_info, assist, batch.shift));
+    addresses.ep_send_counts = address(placed(dispatched.ep_recv_counts, counts, batch.shift));
+    addresses.expert_scales = batch.scales.empty() ? 0 : address(placed(batch.scales, scales, batch.shift));
+    addresses.shared_expert_x = address(features.shared_expert_x.data());
+    addresses.x_out = address(result.x.data());
+    for (const twin::GmRange& own :
+         {range(out), range(ids), range(assist), range(counts), range(scales), range(expert_out),
+          range(batch.expert_ids), range(dispatched.assist_info), range(dispatched.ep_recv_counts), range(batch.scales),
+          range(features.shared_expert_x), range(result.x)})
+        ranges.push_back(own);
     CombineTiling tiling;
     op_host::make_combine_tiling(options_.limits, machine(), options_.engine, call, addresses, &tiling);
-    launch(OperationKind::kCombine, &tiling, sizeof(tiling),
-           {range(out), range(ids), range(assist), range(counts), range(scales), range(expert_out),
-            range(batch.expert_ids), range(dispatched.assist_info), range(dispatched.ep_recv_counts),
-            range(batch.scales), range(result.x)});
+    launch(OperationKind::kCombine, &tiling, sizeof(tiling), std::move(ranges));
     result.outcome = fabric_->control_page().outcome;
     result.record = fabric_->control_page().record;
     return result;
