@@ -80,7 +80,7 @@ __aicore__ inline void write_row(const DispatchTiling& tiling, CollectBuffers& u
     }
 }
 
-// Rows of the entries whose expert is here. The copy is in UB, its blocks all of this operation.
+// Rows of the entries that the copy is for and whose expert is here. It is in UB, its blocks all of this operation.
 __aicore__ inline bool scatter_copy(CoreContext& ctx, const DispatchTiling& tiling, CollectBuffers& ub,
                                     const CopyPlace& place) {
     const CommonTiling& common = tiling.common;
@@ -92,7 +92,11 @@ __aicore__ inline bool scatter_copy(CoreContext& ctx, const DispatchTiling& tili
         return corrupt_copy(ctx, place, first_word, common.num_columns);
     const uint32_t num_tokens = ub.info.Get<uint32_t>().GetValue(place.source * kRecvInfoWords + 1);
     if (token >= num_tokens) return corrupt_copy(ctx, place, token, num_tokens);
+    const uint32_t only = column_of(words.GetValue(header + 1));
+    if (is_per_expert(tiling) ? only >= common.num_columns : only != kAllColumns)
+        return corrupt_copy(ctx, place, only, common.num_columns);
     for (uint32_t column = 0; column < common.num_columns; ++column) {
+        if (only != kAllColumns && column != only) continue;
         const uint32_t entry = words.GetValue(header + 2 + column);
         const uint32_t local = entry_expert(entry) - common.first_expert;  // wraps below: then it is not here
         if (entry_expert(entry) == kNoExpert || local >= common.local_experts) continue;

@@ -9,7 +9,7 @@
 
 namespace ascend_deepep::kernel {
 
-// WQEs of a queue carry ascending tokens: those below the staged frontier may be rung.
+// WQEs of a queue carry ascending send slots: those below the staged frontier may be rung.
 class StagedGate {
   public:
     __aicore__ inline StagedGate(CoreContext& ctx, const DispatchTiling& tiling, uint32_t num_queues)
@@ -22,21 +22,23 @@ class StagedGate {
     __aicore__ inline uint32_t expected(uint32_t peer) const { return copies_to(ctx_, peer); }
 
     __aicore__ inline void refresh() {
-        if (frontier_ < tiling_.common.num_tokens) frontier_ = staged_frontier(ctx_, tiling_);
+        if (frontier_ < num_slots()) frontier_ = staged_frontier(ctx_, tiling_);
     }
 
     __aicore__ inline uint32_t ready(uint32_t peer, uint32_t j, uint32_t built) {
-        if (frontier_ == tiling_.common.num_tokens) return built;
+        if (frontier_ == num_slots()) return built;
         AscendC::LocalTensor<uint32_t> cursors = buffer_.Get<uint32_t>();
         uint32_t cursor = cursors.GetValue(j);
-        __gm__ uint32_t* tokens = destinations_of(ctx_, peer);
-        while (cursor < built && load(tokens + cursor) < frontier_)
+        __gm__ uint32_t* slots = destinations_of(ctx_, peer);
+        while (cursor < built && load(slots + cursor) < frontier_)
             ++cursor;
         cursors.SetValue(j, cursor);
         return cursor;
     }
 
   private:
+    __aicore__ inline uint32_t num_slots() const { return tiling_.common.num_tokens * slots_per_token(tiling_); }
+
     CoreContext& ctx_;
     const DispatchTiling& tiling_;
     uint32_t frontier_;

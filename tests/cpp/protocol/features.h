@@ -3,11 +3,14 @@
 // the operators alone. Layer: tests.
 #pragma once
 
+#include <cstring>
 #include <limits>
 
 #include "rounds.h"
 
 namespace ascend_deepep::test {
+
+constexpr const char* kPerExpert = "fullmesh_v1";  // of comm_alg: a copy for each expert of a token
 
 enum class Masking { kNone, kTokens, kPairs, kNothing };
 
@@ -210,6 +213,7 @@ inline void check_feature_round(RankMachine& rank, const FeatureCase& c, uint32_
 inline WorldOptions world_of(const FeatureCase& c, const char* policy) {
     WorldOptions options = world_of(c.base, policy);
     options.limits.shared_expert_num = c.shared_expert_num;
+    options.limits.per_expert_copies = std::strcmp(c.comm_alg, kPerExpert) == 0 ? 1 : 0;
     return options;
 }
 

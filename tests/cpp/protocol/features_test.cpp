@@ -75,6 +75,74 @@ TEST(largest_batch_with_shared_experts) {
     run_world(world_of(four, "fast"), [&](RankMachine& rank) { check_feature_round(rank, four, 0); });
 }
 
+// A copy for each expert: results are those of a copy for each rank.
+TEST(copies_per_expert) {
+    run_case({{1, 5, 3, 8, 64, 4}, 0, 0, Masking::kNone, true, false, kPerExpert});
+    run_case({{2, 9, 8, 16, 1040, 8, Routing::kUniform, kUrma, 4}, 0, 0, Masking::kNone, false, false, kPerExpert});
+    run_case({{3, 33, 4, 12, 80, 13, Routing::kHoles}, 0, 0, Masking::kTokens, true, true, kPerExpert});
+    run_case({{4, 20, 2, 8, 128, 7, Routing::kOneHot, kUrma}, 0, 0, Masking::kPairs, false, false, kPerExpert});
+    run_case({{3, 6, 2, 6, 64, 4, Routing::kNone}, 0, 0, Masking::kNone, true, false, kPerExpert});
+    run_case({{3, 6, 2, 6, 64, 4}, 0, 0, Masking::kNothing, true, false, kPerExpert});
+    run_case({{3, 0, 2, 6, 64, 4}, 0, 0, Masking::kNone, true, false, kPerExpert});
+}
+TEST(copies_per_expert_and_shared_experts) {
+    run_case({{5, 11, 3, 6, 80, 8, Routing::kHoles, kUrma, 4}, 2, 4, Masking::kPairs, true, false, kPerExpert});
+    run_case({{7, 11, 3, 12, 480, 24}, 1, 3, Masking::kTokens, true, false, kPerExpert});
+    run_case({{5, 6, 16, 32, 64, 5, Routing::kUniform, kUrma}, 4, 4, Masking::kPairs, true, false, kPerExpert});
+    run_case(
+        {{4, 12, 3, 8, 256, 72, Routing::kUniform, kMte, 64, true}, 1, 2, Masking::kTokens, true, false, kPerExpert});
+}
+TEST(most_copies_per_expert) {
+    const FeatureCase c{
+        {2, 2048, 16, 1024, 64, 72, Routing::kUniform, kUrma}, 1, 1, Masking::kNone, true, false, kPerExpert};
+    run_world(world_of(c, "fast"), [&](RankMachine& rank) { check_feature_round(rank, c, 0); });
+}
+
+// Both kinds of copies on one communicator, and ranks that do not agree on the kind.
+TEST(copies_per_rank_and_per_expert_in_turn) {
+    const FeatureCase c{{3, 9, 4, 12, 80, 8, Routing::kHoles, kUrma}, 1, 1, Masking::kPairs, true, false, kPerExpert};
+    for (const char* policy : {"fast", "sim"}) {
+        run_world(world_of(c, policy), [&](RankMachine& rank) {
+            for (uint32_t round = 0; round < 6; ++round) {
+                FeatureCase turn = c;
+                if (round % 2 != 0) turn.comm_alg = "";
+                check_feature_round(rank, turn, round);
+            }
+            FeatureBatch own = make_feature_batch(c, rank.rank(), 6);
+            if (rank.rank() == 2) own.features.comm_alg = "";
+            const FeatureResult got = rank.dispatch(own.batch, own.features);
+            CHECK_EQ(got.outcome.code, Code::kSignature);
+            CHECK_EQ(got.outcome.refusal.field, Field::kCopyMode);
+            check_feature_round(rank, c, 7);
+        });
+    }
+}
+
+// A copy for each pair moves as many blocks as there are rows; a copy for each rank fewer.
+TEST(copies_per_expert_are_one_for_each_row) {
+    uint64_t bytes[2] = {};
+    for (const bool is_per_expert : {false, true}) {
+        FeatureCase c{{2, 8, 4, 8, 64, 8}, 0, 0, Masking::kNone, false, false, kPerExpert};
+        const WorldOptions options = world_of(c, "fast");
+        if (!is_per_expert) c.comm_alg = "";
+        run_world(options, [&](RankMachine& rank) {
+            const FeatureBatch own = make_feature_batch(c, rank.rank(), 1);
+            rank.dispatch(own.batch, own.features);
+            if (rank.rank() != 0) return;
+            uint64_t rows = 0, tokens = 0;
+            for (uint32_t token = 0; token < 8; ++token) {
+                const auto ids = own.batch.expert_ids.begin() + token * 4;
+                const auto remote = std::count_if(ids, ids + 4, [](int32_t id) { return id >= 4; });
+                rows += static_cast<uint64_t>(remote);
+                tokens += remote != 0 ? 1 : 0;
+            }
+            bytes[is_per_expert ? 1 : 0] = rank.fabric().traffic().bytes_dispatch;
+            CHECK_EQ(rank.fabric().traffic().bytes_dispatch, (is_per_expert ? rows : tokens) * kBlockBytes);
+        });
+    }
+    CHECK(bytes[0] < bytes[1]);
+}
+
 // Rounds of different features follow each other without a barrier.
 TEST(features_come_and_go) {
     constexpr FeatureCase kWidest{{6, 8, 4, 16, 128, 8}, 2, 4};
