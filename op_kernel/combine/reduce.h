@@ -194,11 +194,13 @@ __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, R
 __aicore__ inline bool wait_rows(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
                                  const LiveColumns& live) {
     for (uint32_t i = 0; i < live.count; ++i) {
+        const SourceWait timer(ctx);
         Wait wait(ctx, Stage::kReduce, live.source[i], ctx.tag);
         uint64_t seen = 0;
         while (!ub.flags.all_arrived(received_row(ctx, token, live.column[i]), tiling.row.blocks, ctx.tag, seen)) {
             if (is_refused(ctx, tiling) || !wait.go_on(seen)) return false;
         }
+        timer.arrived(live.source[i]);
     }
     return true;
 }

@@ -112,11 +112,13 @@ __aicore__ inline bool scatter_copy(CoreContext& ctx, const DispatchTiling& tili
 
 __aicore__ inline bool collect_copy(CoreContext& ctx, const DispatchTiling& tiling, CollectBuffers& ub,
                                     const CopyPlace& place) {
+    const SourceWait timer(ctx);
     Wait wait(ctx, Stage::kCollect, place.source, ctx.tag);
     uint64_t seen = 0;
     while (!ub.flags.all_arrived(place.slot, tiling.token.blocks, ctx.tag, seen)) {
         if (!wait.go_on(seen)) return false;
     }
+    timer.arrived(place.source);
     sync<AscendC::HardEvent::MTE3_MTE2>();                                 // the copy before has been written out
     read_blocks(ub.copy.Get<uint8_t>(), place.slot, tiling.token.blocks);  // ORDER P7: tags, then data
     sync<AscendC::HardEvent::MTE2_S>();

@@ -136,6 +136,7 @@ __aicore__ inline bool await_messages(CoreContext& ctx, Stage stage, uint32_t fi
                                       MessageReader& reader, Visitor& visit) {
     uint32_t seen[kMaxRanks / 32] = {};
     uint32_t left = count;
+    const SourceWait timer(ctx);
     Wait wait(ctx, stage, first, ctx.tag);
     while (left != 0) {
         uint32_t missing = kMaxRanks;
@@ -147,6 +148,7 @@ __aicore__ inline bool await_messages(CoreContext& ctx, Stage stage, uint32_t fi
                 if (missing == kMaxRanks) missing = source;
                 continue;
             }
+            timer.arrived(source);
             ControlHeader header;
             reader.read(ctx, source, header);
             visit(source, header, reader);

@@ -152,6 +152,26 @@ class Wait {
     uint32_t polls_;
 };
 
+// Waits for what other ranks send, timed for performance_info from now on. Of waits that end badly nothing is kept.
+class SourceWait {
+  public:
+    __aicore__ inline explicit SourceWait(const CoreContext& ctx)
+        : tiling_(*ctx.tiling),
+          since_(tiling_.performance_info != 0 ? static_cast<uint64_t>(AscendC::GetSystemCycle()) : 0) {}
+
+    // It has come from `source`.
+    __aicore__ inline void arrived(uint32_t source) const {
+        if (tiling_.performance_info == 0) return;
+        const uint64_t cycles = static_cast<uint64_t>(AscendC::GetSystemCycle()) - since_;
+        const int64_t us = static_cast<int64_t>(cycles / tiling_.cycles_per_us);
+        if (us != 0) AscendC::AtomicMax((__gm__ int64_t*)tiling_.performance_info + source, us);
+    }
+
+  private:
+    const CommonTiling& tiling_;
+    uint64_t since_;
+};
+
 // Waits for a local flag of this operation; its value is then in `value`.
 __aicore__ inline bool wait_flag(CoreContext& ctx, Stage stage, __gm__ uint64_t* flag, uint32_t& value) {
     Wait wait(ctx, stage, ctx.tiling->rank, ctx.tag);
