@@ -164,6 +164,37 @@ TEST(features_come_and_go) {
     }
 }
 
+FeatureCase random_case(uint32_t seed) {
+    std::mt19937 random(seed);
+    const auto one_of = [&random](uint32_t count) { return static_cast<uint32_t>(random() % count); };
+    FeatureCase c;
+    c.shared_expert_num = one_of(2) * one_of(5);
+    c.shared_expert_rank_num = c.shared_expert_num * (1 + one_of(2));
+    c.base.num_ranks = c.shared_expert_rank_num + 1 + one_of(4);
+    c.base.experts = (c.base.num_ranks - c.shared_expert_rank_num) * (1 + one_of(5));
+    c.base.topk = 1 + one_of(std::min(c.base.experts, kMaxTopk));
+    c.base.tokens = one_of(24);
+    c.base.hidden = kMinHidden + 16 * one_of(70);
+    c.base.cores = kMinCores + one_of(21);
+    c.base.routing = one_of(3) == 0 ? Routing::kUniform : Routing::kHoles;
+    c.base.engine = one_of(2) == 0 ? kMte : kUrma;
+    c.base.queue_depth = 4U << one_of(3);
+    c.base.is_uneven = one_of(3) == 0;
+    c.masking = static_cast<Masking>(one_of(4));
+    c.has_weights = one_of(2) == 0;
+    c.has_shared_x = c.shared_expert_num == 0 && one_of(2) == 0;
+    c.comm_alg = one_of(2) == 0 ? kPerExpert : "";
+    return c;
+}
+TEST(random_features) {
+    for (uint32_t seed = 0; seed < 40; ++seed) {
+        const FeatureCase c = random_case(seed);
+        const int before = check::failures();
+        run_case(c, 2);
+        if (check::failures() != before) std::fprintf(stderr, "random_features: seed %u\n", seed);
+    }
+}
+
 constexpr FeatureCase kMasked{{3, 6, 2, 6, 128, 8}, 0, 0, Masking::kPairs};
 
 // Every rank dispatches with masks; rank 1 combines with another one, as `change` makes it.
