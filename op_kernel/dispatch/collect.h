@@ -55,6 +55,13 @@ __aicore__ inline bool corrupt_copy(CoreContext& ctx, const CopyPlace& place, ui
     return false;
 }
 
+// The scales that came with the copy in UB, to `row` of theirs.
+__aicore__ inline void copy_out_scales(const DispatchTiling& tiling, CollectBuffers& ub, uint64_t row) {
+    const uint32_t bytes = tiling.token.scale_bytes;
+    if (bytes == 0) return;
+    copy_out((GM_ADDR)tiling.dynamic_scales + row * bytes, ub.copy.Get<uint8_t>()[tiling.token.scale_offset], bytes);
+}
+
 // The entry of `column`, whose expert is here, to its row. `header`: word of the copy where its header begins.
 __aicore__ inline void write_row(const DispatchTiling& tiling, CollectBuffers& ub, const CopyPlace& place,
                                  uint32_t header, uint32_t column, uint64_t row) {
@@ -72,6 +79,7 @@ __aicore__ inline void write_row(const DispatchTiling& tiling, CollectBuffers& u
     sync<AscendC::HardEvent::S_MTE3>();
     copy_out((GM_ADDR)tiling.expand_x + row * tiling.token.payload_bytes, ub.copy.Get<uint8_t>(),
              tiling.token.payload_bytes);
+    copy_out_scales(tiling, ub, row);
     copy_out((GM_ADDR)tiling.assist_info + row * kTripleWords * sizeof(int32_t), record.ReinterpretCast<uint8_t>(),
              kTripleWords * sizeof(int32_t));
     if (has_weights) {

@@ -7,7 +7,7 @@
 #define ASCEND_DEEPEP_DISPATCH_STAGE_H
 
 #include "dispatch/route.h"
-#include "protocol/put_block.h"
+#include "quant/quantiser.h"
 
 namespace ascend_deepep::kernel {
 
@@ -28,86 +28,193 @@ __aicore__ inline uint32_t slots_per_token(const DispatchTiling& tiling) {
 }
 
 __aicore__ inline GM_ADDR token_row(const DispatchTiling& tiling, uint32_t token) {
-    return (GM_ADDR)tiling.x + uint64_t(token) * tiling.token.payload_bytes;
+    return (GM_ADDR)tiling.x + uint64_t(token) * tiling.x_row_bytes;
 }
 
-// Blocks that hold nothing but payload.
-__aicore__ inline void stage_payload(CoreContext& ctx, const DispatchTiling& tiling, uint32_t index) {
+__aicore__ inline bool is_quantised(const DispatchTiling& tiling) {
+    return tiling.quant != static_cast<uint32_t>(Quant::kNone);
+}
+
+// What lies between logical bytes `begin` and `end` of a copy, out of `bytes` at `offset` that come from `from`, to an
+// image that begins at `begin`.
+__aicore__ inline void fill_part(BlockImages& images, uint32_t begin, uint32_t end, uint32_t offset, GM_ADDR from,
+                                 uint32_t bytes) {
+    const uint32_t first = begin > offset ? begin : offset;
+    const uint32_t last = end < offset + bytes ? end : offset + bytes;
+    if (first < last) images.fill(first - begin, from + (first - offset), last - first);
+}
+
+// A row that travels as it is: logical bytes [begin, end) of its payload and scales.
+__aicore__ inline void fill_row(const DispatchTiling& tiling, BlockImages& images, uint32_t begin, uint32_t end,
+                                uint32_t token) {
+    const TokenLayout& layout = tiling.token;
+    fill_part(images, begin, end, 0, token_row(tiling, token), layout.payload_bytes);
+    if (layout.scale_bytes == 0) return;
+    GM_ADDR scales = (GM_ADDR)tiling.scales + uint64_t(token) * layout.scale_bytes;
+    fill_part(images, begin, end, layout.scale_offset, scales, layout.scale_bytes);
+}
+
+// Publishes how many tokens of this core are staged, now and then and at the end.
+class Frontier {
+  public:
+    __aicore__ inline explicit Frontier(CoreContext& ctx) : ctx_(ctx), staged_(0) {}
+
+    __aicore__ inline void add_token() {
+        ++staged_;
+        if (staged_ % kStagePublishInterval == 0) publish_staged();
+    }
+    __aicore__ inline void publish_staged() {
+        sync<AscendC::HardEvent::MTE3_S>();
+        publish(ctx_, &ctx_.page->cores[ctx_.core].staged, staged_);  // ORDER P2: blocks, then the frontier
+    }
+
+  private:
+    CoreContext& ctx_;
+    uint32_t staged_;
+};
+
+// Blocks that hold nothing but payload and scales, of rows that travel as they are.
+__aicore__ inline void stage_rows(CoreContext& ctx, const DispatchTiling& tiling, uint32_t index) {
     const uint32_t blocks = tiling.token.first_header_block;
-    if (blocks == 0 || index >= tiling.common.num_tokens) return;
+    if (blocks == 0) return;
     BlockImages images;
     images.begin(ctx, blocks, ctx.tag);
     for (uint32_t token = index; token < tiling.common.num_tokens; token += tiling.stage.count) {
         images.acquire();
-        images.fill(0, token_row(tiling, token), blocks * kBlockDataBytes);
+        fill_row(tiling, images, 0, blocks * kBlockDataBytes, token);
         images.put(send_slot(ctx, token));
     }
     images.end(ctx);
+}
+
+// All of payload and scales, quantised. The block where the header is to follow has no tag yet: it is not complete, and
+// copies to this rank are read by the tags of their blocks.
+__aicore__ inline void stage_quantised(CoreContext& ctx, const DispatchTiling& tiling, uint32_t index) {
+    const TokenLayout& layout = tiling.token;
+    const uint32_t blocks = blocks_for(layout.header_offset);
+    BlockImages images;
+    images.begin(ctx, blocks, ctx.tag);
+    if (layout.first_header_block < blocks) images.stamp(layout.first_header_block, 0);
+    Quantiser quantiser(tiling);
+    quantiser.begin(ctx);
+    for (uint32_t token = index; token < tiling.common.num_tokens; token += tiling.stage.count) {
+        images.acquire();
+        quantiser.load(token_row(tiling, token));
+        quantiser.quantise(images, 0);
+        quantiser.release();
+        images.put(send_slot(ctx, token));
+    }
+    quantiser.end(ctx);
+    images.end(ctx);
+}
+
+// What can be staged without the routing table.
+__aicore__ inline void stage_payload(CoreContext& ctx, const DispatchTiling& tiling, uint32_t index) {
+    if (index >= tiling.common.num_tokens) return;
+    if (is_quantised(tiling)) {
+        stage_quantised(ctx, tiling, index);
+    } else {
+        stage_rows(ctx, tiling, index);
+    }
     reset_ub(ctx);
 }
 
-// The blocks with the header, and the payload bytes in front of it.
+// The blocks with the header, and what of payload and scales is in front of it.
 __aicore__ inline void stage_headers(CoreContext& ctx, const DispatchTiling& tiling, uint32_t index) {
     const TokenLayout& layout = tiling.token;
-    const uint32_t payload_done = layout.first_header_block * kBlockDataBytes;
+    const uint32_t begin = layout.first_header_block * kBlockDataBytes;
     GM_ADDR headers = workspace_region(ctx, WorkspaceRegion::kHeaders);
     BlockImages images;
     images.begin(ctx, layout.blocks - layout.first_header_block, ctx.tag);
-    uint32_t staged = 0;
+    Frontier frontier(ctx);
     for (uint32_t token = index; token < tiling.common.num_tokens; token += tiling.stage.count) {
+        GM_ADDR slot = send_slot(ctx, token) + layout.first_header_block * kBlockBytes;
         images.acquire();
-        if (payload_done < layout.payload_bytes) {
-            images.fill(0, token_row(tiling, token) + payload_done, layout.payload_bytes - payload_done);
+        if (!is_quantised(tiling)) {
+            fill_row(tiling, images, begin, layout.header_offset, token);
+        } else if (begin < layout.header_offset) {
+            images.fill_from_slot(0, slot, layout.header_offset - begin);  // this core has put it there
         }
-        images.fill(layout.header_offset - payload_done, headers + uint64_t(token) * layout.header_bytes,
-                    layout.header_bytes);
-        images.put(send_slot(ctx, token) + layout.first_header_block * kBlockBytes);
-        ++staged;
-        if (staged % kStagePublishInterval == 0) {
-            sync<AscendC::HardEvent::MTE3_S>();
-            publish(ctx, &ctx.page->cores[ctx.core].staged, staged);  // ORDER P2: blocks, then the frontier
-        }
+        images.fill(layout.header_offset - begin, headers + uint64_t(token) * layout.header_bytes, layout.header_bytes);
+        images.put(slot);
+        frontier.add_token();
     }
-    sync<AscendC::HardEvent::MTE3_S>();
-    publish(ctx, &ctx.page->cores[ctx.core].staged, staged);  // ORDER P2
+    frontier.publish_staged();
     images.end(ctx);
     reset_ub(ctx);
 }
 
-// Copies of a token, one for each expert it goes to: send slot (token, column), its column in its header.
-__aicore__ inline void stage_token_copies(CoreContext& ctx, const DispatchTiling& tiling, BlockImages& images,
-                                          uint32_t token) {
-    const TokenLayout& layout = tiling.token;
-    constexpr uint32_t kHeaderWords = sizeof(TokenHeader) / sizeof(uint32_t);
-    GM_ADDR header = workspace_region(ctx, WorkspaceRegion::kHeaders) + uint64_t(token) * layout.header_bytes;
-    __gm__ uint32_t* words = (__gm__ uint32_t*)header;
-    for (uint32_t column = 0; column < tiling.common.num_columns; ++column) {
-        if (entry_expert(load(words + kHeaderWords + column)) == kNoExpert) continue;
-        images.acquire();
-        images.fill(0, token_row(tiling, token), layout.payload_bytes);
-        images.fill(layout.header_offset, header, layout.header_bytes);
-        sync<AscendC::HardEvent::MTE2_S>();
-        images.set_word(layout.header_offset, load(words) | (uint64_t(pack_token(token, column)) << 32));
-        sync<AscendC::HardEvent::S_MTE3>();
-        images.put(send_slot(ctx, token * tiling.common.num_columns + column));
-    }
+// Row of the factors for an expert as header entries number it: rows of the shared ones come first.
+__aicore__ inline uint32_t factor_row(const DispatchTiling& tiling, uint32_t expert) {
+    const CommonTiling& common = tiling.common;
+    if (tiling.scale_rows <= 1) return 0;
+    if (expert >= common.num_experts) return expert - common.num_experts;
+    return expert + (common.shared_expert_rank_num > 0 ? common.shared_expert_num : 0);
 }
 
-__aicore__ inline void stage_copies(CoreContext& ctx, const DispatchTiling& tiling, uint32_t index) {
-    BlockImages images;
-    images.begin(ctx, tiling.token.blocks, ctx.tag);
-    uint32_t staged = 0;
-    for (uint32_t token = index; token < tiling.common.num_tokens; token += tiling.stage.count) {
-        stage_token_copies(ctx, tiling, images, token);
-        ++staged;
-        if (staged % kStagePublishInterval == 0) {
-            sync<AscendC::HardEvent::MTE3_S>();
-            publish(ctx, &ctx.page->cores[ctx.core].staged, staged);  // ORDER P2: blocks, then the frontier
-        }
+// Copies of a token, one for each expert it goes to: send slot (token, column), its column in its header.
+class CopyStager {
+  public:
+    __aicore__ inline CopyStager(CoreContext& ctx, const DispatchTiling& tiling)
+        : ctx_(ctx), tiling_(tiling), quantiser_(tiling) {}
+
+    __aicore__ inline void begin() {
+        images_.begin(ctx_, tiling_.token.blocks, ctx_.tag);
+        ctx_.pipe->InitBuffer(header_, tiling_.token.header_bytes);
+        if (is_quantised(tiling_)) quantiser_.begin(ctx_);
     }
-    sync<AscendC::HardEvent::MTE3_S>();
-    publish(ctx, &ctx.page->cores[ctx.core].staged, staged);  // ORDER P2
-    images.end(ctx);
+
+    __aicore__ inline void stage_token(uint32_t token) {
+        GM_ADDR from = workspace_region(ctx_, WorkspaceRegion::kHeaders) + uint64_t(token) * tiling_.token.header_bytes;
+        sync<AscendC::HardEvent::S_MTE2>();
+        copy_in(header_.Get<uint8_t>(), from, tiling_.token.header_bytes);
+        if (is_quantised(tiling_)) quantiser_.load(token_row(tiling_, token));
+        sync<AscendC::HardEvent::MTE2_S>();
+        AscendC::LocalTensor<uint32_t> words = header_.Get<uint32_t>();
+        for (uint32_t column = 0; column < tiling_.common.num_columns; ++column) {
+            const uint32_t expert = entry_expert(words.GetValue(kHeaderWords + column));
+            if (expert == kNoExpert) continue;
+            images_.acquire();
+            images_.fill(tiling_.token.header_offset, from, tiling_.token.header_bytes);
+            if (is_quantised(tiling_)) {
+                quantiser_.quantise(images_, factor_row(tiling_, expert));
+            } else {
+                fill_row(tiling_, images_, 0, tiling_.token.header_offset, token);
+            }
+            sync<AscendC::HardEvent::MTE2_S>();
+            images_.set_word(tiling_.token.header_offset,
+                             words.GetValue(0) | (uint64_t(pack_token(token, column)) << 32));
+            sync<AscendC::HardEvent::S_MTE3>();
+            images_.put(send_slot(ctx_, token * tiling_.common.num_columns + column));
+        }
+        if (is_quantised(tiling_)) quantiser_.release();
+    }
+
+    __aicore__ inline void end() {
+        if (is_quantised(tiling_)) quantiser_.end(ctx_);
+        images_.end(ctx_);
+    }
+
+  private:
+    static constexpr uint32_t kHeaderWords = sizeof(TokenHeader) / sizeof(uint32_t);
+
+    CoreContext& ctx_;
+    const DispatchTiling& tiling_;
+    BlockImages images_;
+    Quantiser quantiser_;
+    AscendC::TBuf<AscendC::TPosition::VECCALC> header_;
+};
+
+__aicore__ inline void stage_copies(CoreContext& ctx, const DispatchTiling& tiling, uint32_t index) {
+    CopyStager stager(ctx, tiling);
+    stager.begin();
+    Frontier frontier(ctx);
+    for (uint32_t token = index; token < tiling.common.num_tokens; token += tiling.stage.count) {
+        stager.stage_token(token);
+        frontier.add_token();
+    }
+    frontier.publish_staged();
+    stager.end();
     reset_ub(ctx);
 }
 

@@ -59,6 +59,28 @@ class BlockImages {
         if (done < bytes) copy_in(data(logical + done), from + done, bytes - done);
     }
 
+    // The same from a slot of a window: whole 32 B units of one block.
+    __aicore__ inline void fill_from_slot(uint32_t logical, GM_ADDR from, uint32_t bytes) {
+        AscendC::DataCopy(data(logical), gm_tensor<uint8_t>(from), bytes);
+    }
+
+    // The current image, for SIMT code to fill. The caller lets V wait for an MTE2 copy behind acquire(), and MTE3 for
+    // V.
+    __aicore__ inline AscendC::LocalTensor<uint8_t> current() {
+        return buffer_.Get<uint8_t>()[current_ * blocks_ * kBlockBytes];
+    }
+
+    // Another tag for one block of every image, before any is put.
+    __aicore__ inline void stamp(uint32_t block, uint64_t tag) {
+        AscendC::LocalTensor<uint64_t> flags = buffer_.Get<uint64_t>();
+        for (uint32_t image = 0; image < kNumImages; ++image) {
+            const uint32_t offset = static_cast<uint32_t>(flag_offset(image * blocks_ + block) / sizeof(uint64_t));
+            for (uint32_t word = 0; word < kFlagBytes / sizeof(uint64_t); ++word)
+                flags.SetValue(offset + word, tag);
+        }
+        sync<AscendC::HardEvent::S_MTE3>();
+    }
+
     // Writes the image's blocks as they are: whole blocks, in one copy, at a block boundary.
     __aicore__ inline void put(GM_ADDR to) {
         AscendC::SetFlag<AscendC::HardEvent::MTE2_MTE3>(is_full_[current_]);
