@@ -16,7 +16,7 @@ namespace {
 
 // Shares of the kKernelUbBytes of UB a kernel has.
 constexpr uint64_t kRouteCounterBytes = 128 * 1024;  // route: one counter per thread, expert and rank
-constexpr uint64_t kReduceBytes = 150 * 1024;        // reduce: one piece of each column's row, and the sum
+constexpr uint64_t kReduceBytes = 150 * 1024;        // reduce: the tiles of a token's rows and their sum
 static_assert(kRouteCounterBytes < kKernelUbBytes && kReduceBytes < kKernelUbBytes);
 constexpr uint32_t kMaxRouteWidth = 1024;
 constexpr uint32_t kCollectBatch = 4;  // token copies of a work item: few enough to share out evenly
@@ -85,9 +85,17 @@ void set_refused(const CommunicatorLimits& limits, const Refusal& refusal, Commo
     t->num_experts = limits.num_experts;
 }
 
-uint32_t reduce_blocks(uint32_t num_columns, uint32_t blocks) {
-    const uint64_t fit = kReduceBytes / ((uint64_t{num_columns} + 1) * kBlockDataBytes);
-    return static_cast<uint32_t>(std::clamp<uint64_t>(fit, 1, blocks));
+// The most blocks of 16-bit elements, at most a row's, whose tiles fit: one of each column, the sum, what is added to
+// it, and for int8 rows the two that are being decoded.
+uint32_t reduce_blocks(const CombineTiling& t) {
+    const uint64_t tiles = uint64_t{t.common.num_columns} + (t.shared_expert_x != 0 ? 2 : 1);
+    uint32_t blocks = blocks_for(uint64_t{t.common.hidden} * kElementBytes);
+    const auto needed = [&t, tiles](uint32_t n) {
+        return (tiles * n + (t.is_int8 != 0 ? 2 * wire_tile_blocks(n) : 0)) * kBlockDataBytes;
+    };
+    while (blocks > 1 && needed(blocks) > kReduceBytes)
+        --blocks;
+    return blocks;
 }
 
 void set_quant(const DispatchCall& call, const QuantPlan& plan, DispatchTiling* t) {
@@ -137,7 +145,7 @@ void set_combine_roles(uint32_t num_cores, CombineEngine engine, CombineTiling* 
     t->send = roles.send;
     t->doorbell = roles.doorbell;
     t->row = row_layout(t->common.hidden, t->is_int8 != 0);
-    t->reduce_blocks = reduce_blocks(t->common.num_columns, t->row.blocks);
+    t->reduce_blocks = reduce_blocks(*t);
 }
 
 }  // namespace

@@ -7,37 +7,9 @@
 #define ASCEND_DEEPEP_COMBINE_REDUCE_H
 
 #include "combine/send.h"
-#include "simt_api/asc_bf16.h"
-#include "simt_api/asc_fp16.h"
+#include "quant/combine_int8.h"
 
 namespace ascend_deepep::kernel {
-
-// What a thread sums at a time: 32 B of each row, loaded as two times 16 B, as words of two elements each.
-constexpr uint32_t kPackLoads = 2;
-constexpr uint32_t kPackWords = 4 * kPackLoads;
-constexpr uint32_t kPackElements = 2 * kPackWords;
-static_assert(kHiddenMultiple % kPackElements == 0 && kBlockDataBytes / kElementBytes % kPackElements == 0,
-              "a row and a tile of it are whole packs");
-
-// The two elements of a word, the lower address first. `T` only picks the overload.
-__simt_callee__ inline float low_element(uint32_t word, bfloat16_t) {
-    return __uint_as_float(word << 16);
-}
-__simt_callee__ inline float high_element(uint32_t word, bfloat16_t) {
-    return __uint_as_float(word & 0xFFFF0000U);
-}
-__simt_callee__ inline float low_element(uint32_t word, half) {
-    return __half2float(__ushort_as_half(static_cast<uint16_t>(word)));
-}
-__simt_callee__ inline float high_element(uint32_t word, half) {
-    return __half2float(__ushort_as_half(static_cast<uint16_t>(word >> 16)));
-}
-__simt_callee__ inline void round_to(__ubuf__ bfloat16_t* to, float value) {
-    *to = __float2bfloat16_rn(value);
-}
-__simt_callee__ inline void round_to(__ubuf__ half* to, float value) {
-    *to = __float2half_rn(value);
-}
 
 // Adds two words of 16 B each of a row to the sums of their elements. A product and a sum are two roundings: never
 // fused.
@@ -84,8 +56,10 @@ __simt_vf__ __launch_bounds__(1024) inline void sum_rows(__ubuf__ T* out, __ubuf
 struct ReduceBuffers {
     AscendC::TBuf<AscendC::TPosition::VECCALC> rows, out, addend, scales, weights;
     FlagReader flags;
+    RowRing wire;  // tiles of int8 rows
 
     __aicore__ inline void begin(CoreContext& ctx, const CombineTiling& tiling) {
+        if (tiling.is_int8 != 0) wire.begin(ctx, wire_tile_blocks(tiling.reduce_blocks) * kBlockDataBytes);
         const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
         const uint32_t scale_bytes = static_cast<uint32_t>(align_up(kMaxColumns * sizeof(float), kUnitBytes));
         ctx.pipe->InitBuffer(rows, tiling.common.num_columns * tile_bytes);
@@ -158,10 +132,59 @@ __aicore__ inline void start_sum(const CombineTiling& tiling, ReduceBuffers& ub,
                                           row_elements, num_elements, live.has_addend ? 1U : 0U);
 }
 
+// Blocks of a row of 16-bit elements: what is summed at a time is counted in them, however the row travels.
+__aicore__ inline uint32_t element_blocks(const CombineTiling& tiling) {
+    return blocks_for(uint64_t(tiling.common.hidden) * kElementBytes);
+}
+
+// Data bytes [begin, end) of a slot, by whole blocks, to UB. Returns where `begin` is in it.
+__aicore__ inline uint32_t read_range(const AscendC::LocalTensor<uint8_t>& to, GM_ADDR slot, uint32_t begin,
+                                      uint32_t end) {
+    const uint32_t first = begin / kBlockDataBytes;
+    read_blocks(to, slot + first * kBlockBytes, blocks_for(end) - first);
+    return begin - first * kBlockDataBytes;
+}
+
+// Blocks [first, first + count) of the live rows to the tiles that are summed.
+__aicore__ inline void read_tiles(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
+                                  const LiveColumns& live, uint32_t first, uint32_t count) {
+    const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
+    for (uint32_t i = 0; i < live.count; ++i) {
+        GM_ADDR row = received_row(ctx, token, live.column[i]);
+        read_blocks(ub.rows.Get<uint8_t>()[i * tile_bytes], row + first * kBlockBytes, count);  // ORDER P7
+    }
+}
+
+// Elements [first, first + count) of the live rows, which travel as int8, to the tiles that are summed.
+template <typename T>
+__aicore__ inline void decode_tiles(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
+                                    const LiveColumns& live, uint32_t first, uint32_t count) {
+    const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
+    constexpr uint32_t kScaleBytes = kElementBytes;
+    const uint32_t scales_begin = tiling.row.scale_offset + first / kCombineGroup * kScaleBytes;
+    const uint32_t scales_end = scales_begin + count / kCombineGroup * kScaleBytes;
+    const uint32_t scales_at = wire_value_blocks(tiling.reduce_blocks) * kBlockDataBytes;
+    ub.wire.open(ctx);
+    for (uint32_t i = 0; i < live.count; ++i) {
+        GM_ADDR row = received_row(ctx, token, live.column[i]);
+        AscendC::LocalTensor<uint8_t> wire = ub.wire.acquire();
+        const uint32_t values = read_range(wire, row, first, first + count);  // ORDER P7
+        const uint32_t scales = read_range(wire[scales_at], row, scales_begin, scales_end);
+        ub.wire.fill_done();
+        asc_vf_call<decode_wire<T>>(dim3(tiling.common.simt_width),
+                                    (__ubuf__ T*)ub_pointer(ub.rows.Get<uint8_t>()[i * tile_bytes]),
+                                    (__ubuf__ uint4*)ub_pointer(wire[values]),
+                                    (__ubuf__ uint32_t*)ub_pointer(wire[scales_at + scales]), count / kPackElements);
+        ub.wire.release();
+    }
+    ub.wire.close(ctx);
+    AscendC::PipeBarrier<PIPE_V>();  // decoded, then summed
+}
+
 template <typename T>
 __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
                                 const LiveColumns& live, uint32_t first_block) {
-    const uint32_t left = tiling.row.blocks - first_block;
+    const uint32_t left = element_blocks(tiling) - first_block;
     const uint32_t blocks = left < tiling.reduce_blocks ? left : tiling.reduce_blocks;
     const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
     const uint32_t row_bytes = tiling.common.hidden * kElementBytes;
@@ -169,9 +192,10 @@ __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, R
     const uint32_t bytes =
         row_bytes - offset < blocks * kBlockDataBytes ? row_bytes - offset : blocks * kBlockDataBytes;
     sync<AscendC::HardEvent::V_MTE2>();
-    for (uint32_t i = 0; i < live.count; ++i) {
-        GM_ADDR row = received_row(ctx, token, live.column[i]);
-        read_blocks(ub.rows.Get<uint8_t>()[i * tile_bytes], row + first_block * kBlockBytes, blocks);  // ORDER P7
+    if (tiling.is_int8 != 0) {
+        decode_tiles<T>(ctx, tiling, ub, token, live, offset / kElementBytes, bytes / kElementBytes);
+    } else {
+        read_tiles(ctx, tiling, ub, token, live, first_block, blocks);
     }
     if (live.has_addend) {
         copy_in(ub.addend.Get<uint8_t>(), (GM_ADDR)tiling.shared_expert_x + uint64_t(token) * row_bytes + offset,
@@ -216,7 +240,7 @@ __aicore__ inline void reduce(CoreContext& ctx, const CombineTiling& tiling) {
         const LiveColumns live = live_columns(ctx, tiling, static_cast<uint32_t>(token));
         if (!wait_rows(ctx, tiling, ub, static_cast<uint32_t>(token), live)) return;
         load_weights(tiling, ub, static_cast<uint32_t>(token), live);
-        for (uint32_t block = 0; block < tiling.row.blocks; block += tiling.reduce_blocks) {
+        for (uint32_t block = 0; block < element_blocks(tiling); block += tiling.reduce_blocks) {
             sum_tile<T>(ctx, tiling, ub, static_cast<uint32_t>(token), live, block);
         }
         token = AscendC::AtomicAdd(next, uint64_t(1));

@@ -7,6 +7,8 @@
 
 #include "combine/control.h"
 #include "protocol/urma_queue.h"
+#include "quant/combine_int8.h"
+#include "quant/row_ring.h"
 
 namespace ascend_deepep::kernel {
 
@@ -37,32 +39,72 @@ __aicore__ inline GM_ADDR expert_row(const CombineTiling& tiling, uint32_t row) 
     return (GM_ADDR)tiling.expand_x + uint64_t(row) * tiling.common.hidden * kElementBytes;
 }
 
-__aicore__ inline void load_row(BlockImages& images, const CombineTiling& tiling, uint32_t row) {
-    images.acquire();
-    images.fill(0, expert_row(tiling, row), tiling.common.hidden * kElementBytes);
-}
+// Rows in wire format: as they are, or as int8 with their scales.
+class RowImages {
+  public:
+    __aicore__ inline void begin(CoreContext& ctx, const CombineTiling& tiling) {
+        images_.begin(ctx, tiling.row.blocks, ctx.tag);
+        if (tiling.is_int8 == 0) return;
+        rows_.begin(ctx, tiling.common.hidden * kElementBytes);
+        rows_.open(ctx);
+    }
+
+    __aicore__ inline void put_row(const CombineTiling& tiling, uint32_t row, GM_ADDR to) {
+        const uint32_t bytes = tiling.common.hidden * kElementBytes;
+        images_.acquire();
+        if (tiling.is_int8 == 0) {
+            images_.fill(0, expert_row(tiling, row), bytes);
+        } else {
+            copy_in(rows_.acquire(), expert_row(tiling, row), bytes);
+            rows_.fill_done();
+            if (tiling.dtype == static_cast<uint32_t>(Dtype::kBf16)) {
+                quantise<bfloat16_t>(tiling);
+            } else {
+                quantise<half>(tiling);
+            }
+            rows_.release();
+            sync<AscendC::HardEvent::V_MTE3>();
+        }
+        images_.put(to);
+    }
+
+    __aicore__ inline void end(CoreContext& ctx, const CombineTiling& tiling) {
+        if (tiling.is_int8 != 0) rows_.close(ctx);
+        images_.end(ctx);
+    }
+
+  private:
+    template <typename T>
+    __aicore__ inline void quantise(const CombineTiling& tiling) {
+        asc_vf_call<quantise_wire<T>>(dim3(tiling.common.simt_width), ub_pointer(images_.current()),
+                                      (__ubuf__ uint4*)ub_pointer(rows_.row()), tiling.common.hidden,
+                                      tiling.row.scale_offset);
+    }
+
+    BlockImages images_;
+    RowRing rows_;
+};
 
 // The rows of `to` that are dealt to this core, straight into its window.
-__aicore__ inline void put_rows(CoreContext& ctx, const CombineTiling& tiling, BlockImages& images, uint32_t index,
+__aicore__ inline void put_rows(CoreContext& ctx, const CombineTiling& tiling, RowImages& images, uint32_t index,
                                 uint32_t to) {
     GM_ADDR half = window_of(ctx, to) + region_offset(ctx, combine_half(ctx.uses));
     for (uint32_t expert = 0; expert < tiling.common.local_experts; ++expert) {
         const RowRange rows = rows_for(tiling, expert, to);
         const uint32_t skip = (index + tiling.send.count - rows.begin % tiling.send.count) % tiling.send.count;
         for (uint32_t row = rows.begin + skip; row < rows.end; row += tiling.send.count) {
-            load_row(images, tiling, row);
-            images.put(half + uint64_t(slot_index(tiling, row)) * ctx.tiling->window.row_slot_bytes);
+            images.put_row(tiling, row, half + uint64_t(slot_index(tiling, row)) * ctx.tiling->window.row_slot_bytes);
         }
     }
 }
 
 __aicore__ inline void send_mte(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {
-    BlockImages images;
-    images.begin(ctx, tiling.row.blocks, ctx.tag);
+    RowImages images;
+    images.begin(ctx, tiling);
     for (uint32_t i = 1; i <= ctx.tiling->num_ranks; ++i) {
         put_rows(ctx, tiling, images, index, (ctx.tiling->rank + i) % ctx.tiling->num_ranks);
     }
-    images.end(ctx);
+    images.end(ctx, tiling);
 }
 
 __aicore__ inline uint32_t rows_to(const CombineTiling& tiling, uint32_t to) {
@@ -78,7 +120,7 @@ __aicore__ inline uint32_t rows_to(const CombineTiling& tiling, uint32_t to) {
 enum class SendWord : uint32_t { kExpert = 0, kDone = 1, kSent = 2, kTotal = 3, kCount = 4 };
 
 // One row to `peer` by URMA, when its ring and its staging slots allow. True: one was sent.
-__aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, BlockImages& images, WqeWriter& writer,
+__aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, RowImages& images, WqeWriter& writer,
                                 uint32_t peer, AscendC::LocalTensor<uint32_t> state) {
     const uint32_t sent = state.GetValue(static_cast<uint32_t>(SendWord::kSent));
     // Completions come in any order: staging slots are used again only when all WQEs that read them have completed.
@@ -96,8 +138,7 @@ __aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, B
     GM_ADDR staging = ctx.window + region_offset(ctx, WindowRegion::kCombineStaging) +
                       uint64_t(peer) * kCombineStagingRows * row_bytes;
     const uint32_t slot = sent % kCombineStagingRows;
-    load_row(images, tiling, rows.begin + done);
-    images.put(staging + uint64_t(slot) * row_bytes);
+    images.put_row(tiling, rows.begin + done, staging + uint64_t(slot) * row_bytes);
     sync<AscendC::HardEvent::MTE3_S>();  // ORDER P15: the row in its staging slot, then its WQE
     writer.slots().SetValue(0, slot);
     sync<AscendC::HardEvent::S_V>();
@@ -117,8 +158,7 @@ __aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, B
 }
 
 // Rows to the peers this core owns, one at a time in turn, so that no peer's ring holds up another's.
-__aicore__ inline void send_to_owned(CoreContext& ctx, const CombineTiling& tiling, BlockImages& images,
-                                     uint32_t index) {
+__aicore__ inline void send_to_owned(CoreContext& ctx, const CombineTiling& tiling, RowImages& images, uint32_t index) {
     constexpr uint32_t kWords = static_cast<uint32_t>(SendWord::kCount);
     const uint32_t num_queues = owned_peers(ctx.tiling->num_ranks, index, tiling.send.count);
     AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
@@ -152,11 +192,11 @@ __aicore__ inline void send_to_owned(CoreContext& ctx, const CombineTiling& tili
 }
 
 __aicore__ inline void send_urma(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {
-    BlockImages images;
-    images.begin(ctx, tiling.row.blocks, ctx.tag);
+    RowImages images;
+    images.begin(ctx, tiling);
     send_to_owned(ctx, tiling, images, index);
     if (!ctx.has_failed) put_rows(ctx, tiling, images, index, ctx.tiling->rank);
-    images.end(ctx);
+    images.end(ctx, tiling);
 }
 
 __aicore__ inline void send(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {

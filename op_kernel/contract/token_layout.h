@@ -100,6 +100,14 @@ constexpr RowLayout row_layout(uint32_t hidden, bool is_int8) {
     layout.blocks = blocks_for(layout.scale_offset + layout.scale_bytes);
     return layout;
 }
+// What reduce reads of an int8 row at a time, as whole blocks: the values of `blocks` blocks of 16-bit elements, which
+// may begin in the middle of one, then their scales, which may begin anywhere.
+constexpr uint32_t wire_value_blocks(uint32_t blocks) {
+    return blocks / kElementBytes + 1;
+}
+constexpr uint32_t wire_tile_blocks(uint32_t blocks) {
+    return wire_value_blocks(blocks) + static_cast<uint32_t>(ceil_div(blocks, kCombineGroup)) + 1;
+}
 // Rows that are not quantised are the widest.
 constexpr uint32_t row_slot_bytes(uint32_t hidden) {
     return row_layout(hidden, false).blocks * kBlockBytes;

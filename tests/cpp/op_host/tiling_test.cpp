@@ -157,11 +157,33 @@ TEST(batches_fit_ub_at_every_shape) {
             c.attributes = d.attributes;
             CombineTiling ct;
             make_combine_tiling(limits, machine, CombineEngine::kMte, c, {}, &ct);
-            CHECK(ct.reduce_blocks >= 1 && ct.reduce_blocks <= ct.row.blocks);
+            const uint32_t row_blocks = blocks_for(static_cast<uint64_t>(hidden) * 2);
+            CHECK(ct.reduce_blocks >= 1 && ct.reduce_blocks <= row_blocks);
             CHECK(ct.reduce_blocks * 480 * (topk + 1) <= 150 * 1024);
-            const bool is_largest =
-                ct.reduce_blocks == ct.row.blocks || (ct.reduce_blocks + 1) * 480 * (topk + 1) > 150 * 1024;
-            CHECK(is_largest);
+            CHECK(ct.reduce_blocks == row_blocks || (ct.reduce_blocks + 1) * 480 * (topk + 1) > 150 * 1024);
         }
+    }
+}
+
+// Tiles of the columns, the sum, an addend, and two int8 tiles on their way to be decoded share the same UB.
+TEST(tiles_of_int8_rows_fit_ub_at_every_shape) {
+    const CommunicatorLimits limits = {4, 8, 8192, 16, 32, 4};
+    const Machine machine = {0, 0, 0, 0, 8, 1};
+    for (int64_t hidden = 64; hidden <= 8192; hidden += 16) {
+        CombineCall c = sample_combine();
+        c.expand_x.shape[1] = hidden;
+        c.expert_ids.shape[1] = 16;
+        c.comm_quant_mode = 2;
+        c.shared_expert_x = c.expand_x;
+        CombineTiling t;
+        make_combine_tiling(limits, machine, CombineEngine::kMte, c, {11, 12, 13, 14, 15, 16, 0, 17}, &t);
+        CHECK_EQ(t.is_int8, 1U);
+        const uint32_t elements = t.reduce_blocks * 240;
+        const uint32_t blocks = t.reduce_blocks * (16 + 2) + 2 * wire_tile_blocks(t.reduce_blocks);
+        CHECK(t.reduce_blocks >= 1 && blocks * 480 <= 150 * 1024);
+        // Values may begin in the middle of a block, scales at any byte of one.
+        CHECK(wire_value_blocks(t.reduce_blocks) * 480 >= elements + 240);
+        const uint32_t scale_bytes = (wire_tile_blocks(t.reduce_blocks) - wire_value_blocks(t.reduce_blocks)) * 480;
+        CHECK(scale_bytes >= elements / 8 * 2 + 479);
     }
 }
