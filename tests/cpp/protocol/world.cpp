@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "check.h"
 #include "framework/runtime/kernel_library.h"
@@ -204,6 +205,26 @@ CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dis
     result.outcome = fabric_->control_page().outcome;
     result.record = fabric_->control_page().record;
     return result;
+}
+
+OperationOutcome RankMachine::dispatch(const op_host::DispatchCall& call, const op_host::DispatchAddresses& addresses,
+                                       std::vector<twin::GmRange> ranges) {
+    const op_host::Status status = op_host::check_dispatch(options_.limits, rank_, call, nullptr);
+    if (!status.ok()) throw std::runtime_error(status.message);
+    DispatchTiling tiling;
+    op_host::make_dispatch_tiling(options_.limits, machine(), call, addresses, &tiling);
+    launch(OperationKind::kDispatch, &tiling, sizeof(tiling), std::move(ranges));
+    return fabric_->control_page().outcome;
+}
+
+OperationOutcome RankMachine::combine(const op_host::CombineCall& call, const op_host::CombineAddresses& addresses,
+                                      std::vector<twin::GmRange> ranges) {
+    const op_host::Status status = op_host::check_combine(options_.limits, rank_, call);
+    if (!status.ok()) throw std::runtime_error(status.message);
+    CombineTiling tiling;
+    op_host::make_combine_tiling(options_.limits, machine(), options_.engine, call, addresses, &tiling);
+    launch(OperationKind::kCombine, &tiling, sizeof(tiling), std::move(ranges));
+    return fabric_->control_page().outcome;
 }
 
 OperationOutcome RankMachine::refuse(OperationKind kind, const Refusal& refusal) {

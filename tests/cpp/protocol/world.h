@@ -52,6 +52,11 @@ class RankMachine {
     FeatureResult dispatch(const Batch& batch, const Features& features = {});
     CombineResult combine(const Batch& batch, const DispatchResult& dispatched, const std::vector<uint16_t>& expert_out,
                           const Features& features = {});
+    // A call as its test describes it. `ranges`: what it may touch.
+    OperationOutcome dispatch(const op_host::DispatchCall& call, const op_host::DispatchAddresses& addresses,
+                              std::vector<twin::GmRange> ranges);
+    OperationOutcome combine(const op_host::CombineCall& call, const op_host::CombineAddresses& addresses,
+                             std::vector<twin::GmRange> ranges);
     // The last call once more from its recorded argument block, into the same buffers.
     OperationOutcome replay();
     OperationOutcome refuse(OperationKind kind, const Refusal& refusal);
