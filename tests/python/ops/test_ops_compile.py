@@ -161,7 +161,7 @@ def test_refusals_while_tracing(device: str, keywords: dict[str, int], needs_gra
 
 
 def test_performance_info_is_refused_while_tracing() -> None:
-    """It is written, and torch orders no effects of operators that write: silently stale numbers would be the result."""
+    """It is written, and torch orders no effects of operators that write: numbers would be silently stale."""
     x, ids, *rest = SMALL.dispatch_arguments("meta")
     waited = torch.zeros(1, dtype=torch.int64, device="meta")
 
