@@ -102,7 +102,7 @@ def per_group(x: Tensor, dtype: torch.dtype, smooth: Tensor | None = None) -> Qu
     """Mode 3: one float32 scale per 128 elements of a row. Scales (rows, ceil(hidden / 128))."""
     groups = _in_groups(_smoothed(x, smooth), GROUP)
     values, scales = _scaled(groups, dtype)
-    return Quantised(values.view(x.shape[0], -1)[:, : x.shape[1]].contiguous(), scales)
+    return Quantised(values.flatten(1)[:, : x.shape[1]].contiguous(), scales)
 
 
 def mx(x: Tensor, dtype: torch.dtype) -> Quantised:
@@ -120,7 +120,7 @@ def mx(x: Tensor, dtype: torch.dtype) -> Quantised:
     product = torch.where(largest == 0, torch.zeros_like(product), product)
     product = torch.where(largest == 255, torch.full_like(product, float("nan")), product)
     scales = torch.where(largest == 255, torch.full_like(scales, 255), scales)
-    values = _cast(product.to(torch.float32), dtype).view(x.shape[0], -1)[:, : x.shape[1]].contiguous()
+    values = _cast(product.to(torch.float32), dtype).flatten(1)[:, : x.shape[1]].contiguous()
     count = groups.shape[1]
     bytes_ = torch.zeros(x.shape[0], count + count % 2, dtype=torch.uint8)
     bytes_[:, :count] = scales.squeeze(-1).to(torch.uint8)
@@ -135,7 +135,7 @@ def combine_int8(y: Tensor) -> Quantised:
     groups = _in_groups(y.to(torch.float32), COMBINE_GROUP)
     scales = groups.abs().amax(dim=-1, keepdim=True) * torch.tensor(1.0 / 127.0, dtype=torch.float32)
     values = _round_int8((groups / scales).to(torch.float16).to(torch.float32))
-    return Quantised(values.view(y.shape[0], -1)[:, : y.shape[1]].contiguous(), scales.squeeze(-1).to(y.dtype))
+    return Quantised(values.flatten(1)[:, : y.shape[1]].contiguous(), scales.squeeze(-1).to(y.dtype))
 
 
 def combine_int8_round_trip(y: Tensor) -> Tensor:
@@ -144,4 +144,4 @@ def combine_int8_round_trip(y: Tensor) -> Tensor:
     assert wire.scales is not None
     values = _in_groups(wire.values.to(torch.float32), COMBINE_GROUP)
     decoded = (values * wire.scales.to(torch.float32)[..., None]).to(y.dtype)
-    return decoded.view(y.shape[0], -1)[:, : y.shape[1]].contiguous()
+    return decoded.flatten(1)[:, : y.shape[1]].contiguous()

@@ -231,3 +231,18 @@ def test_a_value_without_a_result_is_never_lost(to: torch.dtype) -> None:
         got = quant.per_token(torch.full((1, 64), tiny, dtype=torch.bfloat16), to)
         assert got.scales is not None and got.scales.tolist() == [[0.0]]
         assert bits(got.values) == [[0] * 64]
+
+
+@pytest.mark.parametrize(
+    ("made", "scales"),
+    [
+        (lambda x: quant.per_token(x, torch.int8), (0, 1)),
+        (lambda x: quant.per_group(x, torch.float8_e5m2), (0, 2)),
+        (lambda x: quant.mx(x, torch.float8_e4m3fn), (0, 6)),
+        (quant.combine_int8, (0, 18)),
+    ],
+)
+def test_a_rank_without_rows(made: Callable[[Tensor], quant.Quantised], scales: tuple[int, int]) -> None:
+    got = made(torch.zeros(0, 144, dtype=torch.bfloat16))
+    assert got.values.shape == (0, 144) and got.scales is not None and got.scales.shape == scales
+    assert quant.combine_int8_round_trip(torch.zeros(0, 144, dtype=torch.bfloat16)).shape == (0, 144)
