@@ -26,7 +26,7 @@ ge::graphStatus tile_dispatch(gert::TilingContext* context) {
     const auto fill = [context](const FoundMachine& found, const DispatchArguments& arguments, DispatchTiling* tiling) {
         // op_host clears those of absent tensors; the entry takes the others for "there is one".
         op_host::DispatchAddresses marks{};
-        marks.x_active_mask = marks.expert_scales = marks.performance_info = 1;
+        marks.x_active_mask = marks.performance_info = 1;
         const op_host::Status status = check(*context, found, arguments.call);
         if (status.ok()) {
             op_host::make_dispatch_tiling(found.limits, found.machine, arguments.call, marks, tiling);

@@ -21,6 +21,7 @@ extern "C" __global__ __aicore__ void dispatch_v2(GM_ADDR x, GM_ADDR expert_ids,
         tiling.x = (uint64_t)x;
         tiling.expert_ids = (uint64_t)expert_ids;
         tiling.scales = (uint64_t)scales;
+        tiling.expert_scales = (uint64_t)expert_scales;
         tiling.expand_x = (uint64_t)expand_x;
         tiling.assist_info = (uint64_t)assist_info;
         tiling.expert_token_nums = (uint64_t)expert_token_nums;
@@ -28,7 +29,6 @@ extern "C" __global__ __aicore__ void dispatch_v2(GM_ADDR x, GM_ADDR expert_ids,
         tiling.dynamic_scales = (uint64_t)dynamic_scales;
         tiling.expand_scales = (uint64_t)expand_scales;
         // Zero in the tiling data means that the call has none; otherwise the host has put a mark there.
-        if (tiling.expert_scales != 0) tiling.expert_scales = (uint64_t)expert_scales;
         if (tiling.common.x_active_mask != 0) tiling.common.x_active_mask = (uint64_t)x_active_mask;
         if (tiling.common.performance_info != 0) tiling.common.performance_info = (uint64_t)performance_info;
     }

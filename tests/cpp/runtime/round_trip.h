@@ -27,6 +27,11 @@ struct RoundTrip {
     op_host::DispatchCall dispatch_call;
     op_host::CombineCall combine_call;
     uint32_t num_rows = 0;
+    // Of tensors that the calls need not have.
+    const bool* x_active_mask = nullptr;
+    const void* shared_expert_x = nullptr;
+    int64_t* performance_info = nullptr;
+    std::vector<float> expand_scales;
 
     // Token t of every rank goes to expert (t + shift) % experts.
     RoundTrip(Communicator& owner, int64_t tokens, int64_t shift) : communicator(owner), num_tokens(tokens) {
@@ -58,15 +63,15 @@ struct RoundTrip {
         return {.x = x.data(),
                 .expert_ids = expert_ids.data(),
                 .scales = nullptr,
-                .x_active_mask = nullptr,
-                .expert_scales = nullptr,
-                .performance_info = nullptr,
+                .x_active_mask = x_active_mask,
+                .expert_scales = dispatch_call.expert_scales.is_present ? expert_scales.data() : nullptr,
+                .performance_info = performance_info,
                 .expand_x = expand_x.data(),
                 .dynamic_scales = nullptr,
                 .assist_info = assist_info.data(),
                 .ep_recv_counts = ep_recv_counts.data(),
                 .expert_token_nums = expert_token_nums.data(),
-                .expand_scales = nullptr};
+                .expand_scales = expand_scales.data()};
     }
 
     op_host::Status dispatch() {
@@ -77,6 +82,7 @@ struct RoundTrip {
         assist_info.assign(static_cast<size_t>(shapes.assist_info), -7);
         ep_recv_counts.assign(static_cast<size_t>(shapes.ep_recv_counts), -7);
         expert_token_nums.assign(static_cast<size_t>(shapes.expert_token_nums), -7);
+        expand_scales.assign(static_cast<size_t>(shapes.expand_scales), -7.0F);
         combine_call.expand_x = tensor(Dtype::kBf16, {shapes.capacity_rows, kHidden});
         combine_call.assist_info_for_combine = tensor(Dtype::kInt32, {shapes.assist_info});
         combine_call.ep_send_counts = tensor(Dtype::kInt32, {shapes.ep_recv_counts});
@@ -92,9 +98,9 @@ struct RoundTrip {
                                      .assist_info = assist_info.data(),
                                      .ep_send_counts = ep_recv_counts.data(),
                                      .expert_scales = expert_scales.data(),
-                                     .x_active_mask = nullptr,
-                                     .shared_expert_x = nullptr,
-                                     .performance_info = nullptr,
+                                     .x_active_mask = x_active_mask,
+                                     .shared_expert_x = shared_expert_x,
+                                     .performance_info = performance_info,
                                      .x_out = x_out.data()};
         return communicator.combine(combine_call, buffers);
     }

@@ -57,14 +57,31 @@ void call_entry(void (*entry)(Types...), Tiling& tiling, const Tensors& tensors)
     call(entry, arguments, std::make_index_sequence<sizeof...(Types)>{});
 }
 
+// An address of the tiling data that the package's tiling leaves as a mark: 1 where the tensor is there.
+class Marked {
+  public:
+    explicit Marked(uint64_t& field) : address_(field != 0 ? field : kNowhere) { field = field != 0 ? 1 : 0; }
+    uint64_t* address() { return &address_; }
+
+  private:
+    uint64_t address_;
+};
+
 void dispatch_by_package(uint8_t* address) {
     static DispatchTiling copies[kMaxCores];
     DispatchTiling& t = copies[AscendC::GetBlockIdx()];
     std::memcpy(&t, address, sizeof(t));
+    Marked mask(t.common.x_active_mask), waits(t.common.performance_info);
     call_entry<cann::DispatchArguments>(&dispatch_v2, t,
                                         {{"x", &t.x},
                                          {"expert_ids", &t.expert_ids},
+                                         {"scales", &t.scales},
+                                         {"x_active_mask", mask.address()},
+                                         {"expert_scales", &t.expert_scales},
+                                         {"performance_info", waits.address()},
                                          {"expand_x", &t.expand_x},
+                                         {"dynamic_scales", &t.dynamic_scales},
+                                         {"expand_scales", &t.expand_scales},
                                          {"assist_info_for_combine", &t.assist_info},
                                          {"ep_recv_counts", &t.ep_recv_counts},
                                          {"expert_token_nums", &t.expert_token_nums}});
@@ -74,16 +91,17 @@ void combine_by_package(uint8_t* address) {
     static CombineTiling copies[kMaxCores];
     CombineTiling& t = copies[AscendC::GetBlockIdx()];
     std::memcpy(&t, address, sizeof(t));
-    // A mark tells weights from a plain sum, as the package's tiling leaves it.
-    uint64_t weights = t.expert_scales;
-    t.expert_scales = weights != 0 ? 1 : 0;
-    if (weights == 0) weights = kNowhere;
+    Marked weights(t.expert_scales), mask(t.common.x_active_mask), shared(t.shared_expert_x);
+    Marked waits(t.common.performance_info);
     call_entry<cann::CombineArguments>(&combine_v2, t,
                                        {{"expand_x", &t.expand_x},
                                         {"expert_ids", &t.expert_ids},
                                         {"assist_info_for_combine", &t.assist_info},
                                         {"ep_send_counts", &t.ep_send_counts},
-                                        {"expert_scales", &weights},
+                                        {"expert_scales", weights.address()},
+                                        {"x_active_mask", mask.address()},
+                                        {"shared_expert_x", shared.address()},
+                                        {"performance_info", waits.address()},
                                         {"x_out", &t.x_out}});
 }
 
