@@ -33,7 +33,9 @@ constexpr TensorArgument kTensors[] = {
     {Field::kExpandScales, dtype_bit(Dtype::kFp32), 1, 1, "[rows], as dispatch_v2 returned it"},
     {Field::kSharedExpertX, kHalfFloats, 2, 3, "[num_tokens, hidden], or [a, b, hidden] with a * b = num_tokens"},
     {Field::kOriX, kHalfFloats, 2, 2, "[num_tokens, hidden]"},
-    {Field::kConstExpert, kHalfFloats, 2, 2, "[const_expert_num, hidden]"},
+    {Field::kConstExpertAlpha1, kHalfFloats, 2, 2, "[const_expert_num, hidden]"},
+    {Field::kConstExpertAlpha2, kHalfFloats, 2, 2, "[const_expert_num, hidden]"},
+    {Field::kConstExpertV, kHalfFloats, 2, 2, "[const_expert_num, hidden]"},
     {Field::kTpSendCounts, dtype_bit(Dtype::kInt32), 1, 1, "[tp_world_size], as dispatch_v2 returned it"},
 };
 

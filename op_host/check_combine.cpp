@@ -23,9 +23,9 @@ constexpr TensorRow<CombineCall> kTensors[] = {
     {Field::kSharedExpertX, &CombineCall::shared_expert_x, false},
     {Field::kElasticInfo, &CombineCall::elastic_info, false},
     {Field::kOriX, &CombineCall::ori_x, false},
-    {Field::kConstExpert, &CombineCall::const_expert_alpha_1, false},
-    {Field::kConstExpert, &CombineCall::const_expert_alpha_2, false},
-    {Field::kConstExpert, &CombineCall::const_expert_v, false},
+    {Field::kConstExpertAlpha1, &CombineCall::const_expert_alpha_1, false},
+    {Field::kConstExpertAlpha2, &CombineCall::const_expert_alpha_2, false},
+    {Field::kConstExpertV, &CombineCall::const_expert_v, false},
     {Field::kPerformanceInfo, &CombineCall::performance_info, false},
 };
 
@@ -37,6 +37,11 @@ Finding at_least(const TensorInfo& tensor, int64_t rows) {
 Finding unlike_expand_x(const Context& c, const TensorInfo& tensor) {
     const Dtype dtype = c.call.expand_x.dtype;
     return {is_given(tensor) && tensor.dtype != dtype, static_cast<int64_t>(tensor.dtype), static_cast<int64_t>(dtype)};
+}
+
+// Const experts need all of their tensors.
+Finding missing_const(const Context& c, const TensorInfo& tensor) {
+    return {c.attributes.const_expert_num > 0 && !tensor.is_present, 0, 2};
 }
 
 // The last axis of a tensor of `dims` dimensions.
@@ -72,6 +77,8 @@ constexpr CheckRow<Context> kShapes[] = {
      [](const Context& c) { return compare_extent(c.call.x_active_mask, 0, c.geometry.num_tokens); }, 0},
     {Field::kXActiveMask, Code::kBadShape,
      [](const Context& c) { return compare_extent(c.call.x_active_mask, 1, c.geometry.num_topk); }, 1},
+    {Field::kGlobalBs, Code::kUnexpected,
+     [](const Context& c) { return mask_of_unequal_batches(c, c.call.x_active_mask); }},
     {Field::kElasticInfo, Code::kBadShape,
      [](const Context& c) { return compare_extent(c.call.elastic_info, 0, 4 + 2 * c.geometry.num_ranks); }, 0},
     {Field::kPerformanceInfo, Code::kBadShape,
@@ -109,24 +116,41 @@ constexpr CheckRow<Context> kPairs[] = {
          const bool is_needed = c.attributes.copy_expert_num > 0 || c.attributes.const_expert_num > 0;
          return {is_needed && !c.call.ori_x.is_present, 0, 2};
      }},
-    {Field::kConstExpert, Code::kBadRankOfTensor,
-     [](const Context& c) -> Finding {
-         const bool has_all = c.call.const_expert_alpha_1.is_present && c.call.const_expert_alpha_2.is_present &&
-                              c.call.const_expert_v.is_present;
-         return {c.attributes.const_expert_num > 0 && !has_all, 0, 2};
-     }},
+    {Field::kConstExpertAlpha1, Code::kBadRankOfTensor,
+     [](const Context& c) { return missing_const(c, c.call.const_expert_alpha_1); }},
+    {Field::kConstExpertAlpha1, Code::kBadDtype,
+     [](const Context& c) { return unlike_expand_x(c, c.call.const_expert_alpha_1); }},
+    {Field::kConstExpertAlpha1, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.const_expert_alpha_1, 0, c.attributes.const_expert_num); }, 0},
+    {Field::kConstExpertAlpha1, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.const_expert_alpha_1, 1, c.geometry.hidden); }, 1},
+    {Field::kConstExpertAlpha2, Code::kBadRankOfTensor,
+     [](const Context& c) { return missing_const(c, c.call.const_expert_alpha_2); }},
+    {Field::kConstExpertAlpha2, Code::kBadDtype,
+     [](const Context& c) { return unlike_expand_x(c, c.call.const_expert_alpha_2); }},
+    {Field::kConstExpertAlpha2, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.const_expert_alpha_2, 0, c.attributes.const_expert_num); }, 0},
+    {Field::kConstExpertAlpha2, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.const_expert_alpha_2, 1, c.geometry.hidden); }, 1},
+    {Field::kConstExpertV, Code::kBadRankOfTensor,
+     [](const Context& c) { return missing_const(c, c.call.const_expert_v); }},
+    {Field::kConstExpertV, Code::kBadDtype, [](const Context& c) { return unlike_expand_x(c, c.call.const_expert_v); }},
+    {Field::kConstExpertV, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.const_expert_v, 0, c.attributes.const_expert_num); }, 0},
+    {Field::kConstExpertV, Code::kBadShape,
+     [](const Context& c) { return compare_extent(c.call.const_expert_v, 1, c.geometry.hidden); }, 1},
 };
 
 constexpr CheckRow<Context> kLater[] = {
     {Field::kElasticInfo, Code::kNotImplemented,
      [](const Context& c) -> Finding { return {is_given(c.call.elastic_info), 0, 0}; }},
     {Field::kOriX, Code::kNotImplemented, [](const Context& c) -> Finding { return {is_given(c.call.ori_x), 0, 0}; }},
-    {Field::kConstExpert, Code::kNotImplemented,
-     [](const Context& c) -> Finding {
-         return {is_given(c.call.const_expert_alpha_1) || is_given(c.call.const_expert_alpha_2) ||
-                     is_given(c.call.const_expert_v),
-                 0, 0};
-     }},
+    {Field::kConstExpertAlpha1, Code::kNotImplemented,
+     [](const Context& c) -> Finding { return {is_given(c.call.const_expert_alpha_1), 0, 0}; }},
+    {Field::kConstExpertAlpha2, Code::kNotImplemented,
+     [](const Context& c) -> Finding { return {is_given(c.call.const_expert_alpha_2), 0, 0}; }},
+    {Field::kConstExpertV, Code::kNotImplemented,
+     [](const Context& c) -> Finding { return {is_given(c.call.const_expert_v), 0, 0}; }},
     {Field::kCommQuantMode, Code::kNotImplemented,
      [](const Context& c) -> Finding { return {c.call.comm_quant_mode > 2, c.call.comm_quant_mode, 0}; }},
 };

@@ -64,6 +64,9 @@ constexpr CheckRow<Context> kTopology[] = {
      }},
     {Field::kEpRankId, Code::kNotEqual,
      [](const Context& c) -> Finding { return {c.attributes.ep_rank_id != c.rank, c.attributes.ep_rank_id, c.rank}; }},
+    // Where no communicator says which rank this is: the kernels that infer shapes.
+    {Field::kEpRankId, Code::kOutOfRange,
+     [](const Context& c) { return outside(c.attributes.ep_rank_id, 0, c.attributes.ep_world_size - 1); }},
     {Field::kGroupTp, Code::kOutOfRange,
      [](const Context& c) { return outside(int64_t(c.attributes.group_tp.size()), 0, kMaxNameLength); }},
     {Field::kSharedExpertRankNum, Code::kOutOfRange,
@@ -165,6 +168,11 @@ bool is_given(const TensorInfo& tensor) {
 Finding compare_extent(const TensorInfo& tensor, size_t axis, int64_t expected) {
     return {is_given(tensor) && axis < tensor.shape.size() && tensor.shape[axis] != expected, extent(tensor, axis),
             expected};
+}
+
+Finding mask_of_unequal_batches(const CheckContext& c, const TensorInfo& mask) {
+    const int64_t equal = size_product(c.geometry.num_tokens, c.attributes.ep_world_size);
+    return {is_given(mask) && c.attributes.global_bs > equal, c.attributes.global_bs, equal};
 }
 
 Refusal check_tensor(Field field, const TensorInfo& tensor, TensorDevice device, bool is_required) {

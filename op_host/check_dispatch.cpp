@@ -44,6 +44,8 @@ constexpr CheckRow<Context> kShapes[] = {
      [](const Context& c) { return compare_extent(c.call.expert_scales, 0, c.geometry.num_tokens); }, 0},
     {Field::kExpertScales, Code::kBadShape,
      [](const Context& c) { return compare_extent(c.call.expert_scales, 1, c.geometry.num_topk); }, 1},
+    {Field::kGlobalBs, Code::kUnexpected,
+     [](const Context& c) { return mask_of_unequal_batches(c, c.call.x_active_mask); }},
     {Field::kElasticInfo, Code::kBadShape,
      [](const Context& c) { return compare_extent(c.call.elastic_info, 0, 4 + 2 * c.geometry.num_ranks); }, 0},
     {Field::kPerformanceInfo, Code::kBadShape,

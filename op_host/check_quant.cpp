@@ -86,7 +86,7 @@ constexpr CheckRow<Context> kDtypes[] = {
          if (!c.call.x_dtype.has_value()) return {false, 0, 0};
          const Dtype named = dtype_of_number(*c.call.x_dtype);
          const bool is_carrier = c.call.x.dtype == Dtype::kUint8;
-         return {is_carrier ? !is_fp8(named) : named != c.call.x.dtype, code(named),
+         return {is_carrier ? !is_fp8(named) : named != c.call.x.dtype, *c.call.x_dtype,
                  is_carrier ? code(Dtype::kE4m3) : code(c.call.x.dtype)};
      }},
     {Field::kX, Code::kBadDtype,
@@ -103,7 +103,8 @@ constexpr CheckRow<Context> kDtypes[] = {
      [](const Context& c) -> Finding {
          if (!c.call.y_dtype.has_value() || c.call.quant_mode > kQuantMx) return {false, 0, 0};
          const Dtype named = dtype_of_number(*c.call.y_dtype);
-         return {!is_legal_y_dtype(c.call.quant_mode, element_dtype(c.call), named), code(named), c.call.quant_mode};
+         return {!is_legal_y_dtype(c.call.quant_mode, element_dtype(c.call), named), *c.call.y_dtype,
+                 c.call.quant_mode};
      }},
 };
 
@@ -124,7 +125,7 @@ constexpr CheckRow<Context> kScales[] = {
          if (!c.call.scales_dtype.has_value() || !has_scales(c)) return {false, 0, 0};
          const Dtype named = dtype_of_number(*c.call.scales_dtype);
          const bool is_carrier = c.call.scales.dtype == Dtype::kUint8;
-         return {is_carrier ? named != Dtype::kE8m0 : named != c.call.scales.dtype, code(named),
+         return {is_carrier ? named != Dtype::kE8m0 : named != c.call.scales.dtype, *c.call.scales_dtype,
                  is_carrier ? code(Dtype::kE8m0) : code(c.call.scales.dtype)};
      }},
     {Field::kScales, Code::kBadDtype,

@@ -5,6 +5,7 @@
 #include "op_host/arguments.h"
 #include "op_host/comm_alg.h"
 #include "op_host/messages.h"
+#include "op_host/quant.h"
 #include "op_host/tensor_device.h"
 #include "op_host/text.h"
 
@@ -45,16 +46,18 @@ std::string cause(const Refusal& r) {
                     : text(field_name(field), " = ", r.got);
 }
 
-// A dtype that an attribute names by number. `limit` is the dtype it must be; of y_dtype the quant_mode.
+// A dtype that an attribute names by number, `got`. `limit` is the dtype it must be; of y_dtype the quant_mode.
 std::string bad_named_dtype(const Refusal& r) {
-    const char* name = dtype_name(static_cast<Dtype>(r.got));
+    const Dtype dtype = dtype_of_number(r.got);
+    const std::string named = dtype == Dtype::kOther ? text(field_name(r.field), " = ", r.got, " names no known dtype")
+                                                     : text(field_name(r.field), " is ", dtype_name(dtype));
     if (r.field != Field::kYDtype) {
-        return text(field_name(r.field), " is ", name, ", must be ", dtype_name(static_cast<Dtype>(r.limit)),
+        return text(named, ", must be ", dtype_name(static_cast<Dtype>(r.limit)),
                     ": name the dtype that the elements have, or leave it out");
     }
     static const char* const kLegal[] = {"the dtype of x", "int8", "int8, float8_e4m3fn or float8_e5m2"};
     const bool is_listed = r.limit >= 0 && r.limit < 3;
-    return text("y_dtype is ", name, ", must be ", is_listed ? kLegal[r.limit] : "float8_e4m3fn or float8_e5m2",
+    return text(named, ", must be ", is_listed ? kLegal[r.limit] : "float8_e4m3fn or float8_e5m2",
                 " with quant_mode = ", r.limit, ": pass one of these");
 }
 
@@ -208,6 +211,11 @@ std::string reason(const Refusal& r, OperationKind kind, uint32_t own_rank) {
         case Code::kMissing:
             return text(name, " is missing: ", cause(r), " needs it: ", remedy(r.field));
         case Code::kUnexpected:
+            if (r.field == Field::kGlobalBs) {
+                return text("global_bs = ", r.got, " is above ", r.limit,
+                            ", num_tokens * ep_world_size, which does not go "
+                            "with x_active_mask: pass 0 and batches of one size, or no mask");
+            }
             return text(name, " is given, but ", cause(r), " takes none", r.got == 0 ? " for 16-bit tokens" : "",
                         ": leave it out");
         case Code::kRequiresGrad:

@@ -135,7 +135,6 @@ void connect(Draft* draft, const std::vector<Handshake>& all) {
 
     twin::FabricConfig config{};
     config.rank = options.rank;
-    config.max_tokens = options.limits.max_tokens;
     config.layout = window_layout(options.limits);
     config.queue_depth = options.queue_depth;
     config.is_stepped = options.policy == "sim";

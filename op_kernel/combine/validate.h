@@ -114,7 +114,7 @@ __aicore__ inline Refusal validate(CoreContext& ctx, const CombineTiling& tiling
     sync<AscendC::HardEvent::V_S>();
     const uint32_t block = bad.GetValue(static_cast<uint32_t>(BadWord::kBlock));
     const uint32_t row = bad.GetValue(static_cast<uint32_t>(BadWord::kRow));
-    const uint32_t pair = found.GetValue(static_cast<uint32_t>(LiveWord::kBadPair));
+    const uint32_t pair = found.GetValue(0);
     const uint32_t triples = bad.GetValue(static_cast<uint32_t>(BadWord::kTripleDigest));
     const uint32_t ids = bad.GetValue(static_cast<uint32_t>(BadWord::kIdDigest));
     reset_ub(ctx);

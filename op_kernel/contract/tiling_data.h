@@ -18,7 +18,7 @@ struct CoreRange {
 // What x_active_mask says.
 enum class MaskKind : uint32_t {
     kNone = 0,
-    kTokens = 1,  // [num_tokens]: as many tokens as are set are active, from the first on
+    kTokens = 1,  // [num_tokens]: single tokens
     kPairs = 2    // [num_tokens, num_topk]: single (token, column) pairs; a token is active if one is
 };
 

@@ -155,7 +155,7 @@ __aicore__ inline void route(CoreContext& ctx, const DispatchTiling& tiling) {
     AscendC::LocalTensor<uint32_t> words = found.Get<uint32_t>();
     start_mark_live(ctx, tiling.expert_ids, tiling.route_width, words);
     sync<AscendC::HardEvent::V_S>();
-    const uint32_t bad = words.GetValue(static_cast<uint32_t>(LiveWord::kBadPair));
+    const uint32_t bad = words.GetValue(0);
     const Refusal refusal = ids_refusal(tiling.common, tiling.expert_ids, bad);
     if (refusal.code == Code::kOk) sort_tokens(ctx, tiling);
     save_refusal(ctx, 0, refusal);

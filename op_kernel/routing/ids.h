@@ -14,9 +14,6 @@ namespace ascend_deepep::kernel {
 // A bad pair is (token * num_topk + column) * 2 + is_duplicate: the smallest one is the one reported.
 constexpr uint32_t kNoBadPair = 0xFFFFFFFFU;
 
-// Words of UB that mark_live leaves: the smallest bad pair, and with a mask of tokens how many are active.
-enum class LiveWord : uint32_t { kBadPair = 0, kNumActive = 1 };
-
 // Words of a row of the live table: an id for each top-k column, then whether the token is active.
 constexpr uint32_t live_words(uint32_t num_topk) {
     return num_topk + 1;
@@ -50,43 +47,32 @@ __simt_callee__ inline uint32_t check_ids(int32_t* row, uint32_t token, uint32_t
     return bad;
 }
 
-// Ids of one token after the mask: -1 for what is masked, which is not looked at. `is_active`: as the number of active
-// tokens says, or in a mask of pairs as the token's own bytes do.
-__simt_callee__ inline void load_ids(__gm__ int32_t* expert_ids, __gm__ uint8_t* mask, uint32_t token,
-                                     uint32_t num_topk, uint32_t mask_kind, bool& is_active, int32_t* row) {
+// Ids of one token after the mask: -1 for what is masked, which is not looked at. True: the token is active.
+__simt_callee__ inline bool load_ids(__gm__ int32_t* expert_ids, __gm__ uint8_t* mask, uint32_t token,
+                                     uint32_t num_topk, uint32_t mask_kind, int32_t* row) {
     const bool is_of_pairs = mask_kind == static_cast<uint32_t>(MaskKind::kPairs);
-    bool has_set = false;
+    const bool is_of_tokens = mask_kind == static_cast<uint32_t>(MaskKind::kTokens);
+    bool is_active = !is_of_pairs && (!is_of_tokens || asc_ldcg(mask + token) != 0);
+    const bool is_kept_whole = is_active;
     for (uint32_t column = 0; column < num_topk; ++column) {
         const uint64_t pair = uint64_t(token) * num_topk + column;
-        const bool is_kept = is_of_pairs ? asc_ldcg(mask + pair) != 0 : is_active;
-        has_set = has_set || is_kept;
+        const bool is_kept = is_of_pairs ? asc_ldcg(mask + pair) != 0 : is_kept_whole;
+        is_active = is_active || is_kept;
         row[column] = is_kept ? asc_ldcg(expert_ids + pair) : -1;
     }
-    if (is_of_pairs) is_active = has_set;
+    return is_active;
 }
 
-// Ids and mask of all tokens to the live table; thread t has tokens t, t + width, ... `found`: LiveWord.
+// Ids and mask of all tokens to the live table; thread t has tokens t, t + width, ... `bad`: the smallest bad pair.
 __simt_vf__ __launch_bounds__(1024) inline void mark_live(__gm__ int32_t* expert_ids, __gm__ uint8_t* mask,
-                                                          __gm__ int32_t* live, __ubuf__ uint32_t* found,
+                                                          __gm__ int32_t* live, __ubuf__ uint32_t* bad,
                                                           uint32_t num_tokens, uint32_t num_topk, uint32_t num_experts,
                                                           uint32_t mask_kind) {
-    __ubuf__ uint32_t* bad = found + static_cast<uint32_t>(LiveWord::kBadPair);
-    __ubuf__ uint32_t* num_active = found + static_cast<uint32_t>(LiveWord::kNumActive);
-    const bool is_of_tokens = mask_kind == static_cast<uint32_t>(MaskKind::kTokens);
-    if (threadIdx.x == 0) {
-        *bad = kNoBadPair;
-        *num_active = is_of_tokens ? 0 : num_tokens;
-    }
-    asc_syncthreads();
-    uint32_t num_set = 0;
-    for (uint32_t token = threadIdx.x; is_of_tokens && token < num_tokens; token += blockDim.x)
-        num_set += asc_ldcg(mask + token) != 0 ? 1 : 0;
-    if (num_set != 0) asc_atomic_add(num_active, num_set);
+    if (threadIdx.x == 0) *bad = kNoBadPair;
     asc_syncthreads();
     int32_t row[kMaxTopk];
     for (uint32_t token = threadIdx.x; token < num_tokens; token += blockDim.x) {
-        bool is_active = token < *num_active;
-        load_ids(expert_ids, mask, token, num_topk, mask_kind, is_active, row);
+        const bool is_active = load_ids(expert_ids, mask, token, num_topk, mask_kind, row);
         const uint32_t pair = check_ids(row, token, num_topk, num_experts);
         if (pair != kNoBadPair) asc_atomic_min(bad, pair);
         __gm__ int32_t* to = live + uint64_t(token) * live_words(num_topk);
@@ -97,12 +83,12 @@ __simt_vf__ __launch_bounds__(1024) inline void mark_live(__gm__ int32_t* expert
     asc_threadfence();
 }
 
-// Runs it on this core. `found` is read behind V_S.
+// Runs it on this core. `bad`, one word, is read behind V_S.
 __aicore__ inline void start_mark_live(CoreContext& ctx, uint64_t expert_ids, uint32_t width,
-                                       const AscendC::LocalTensor<uint32_t>& found) {
+                                       const AscendC::LocalTensor<uint32_t>& bad) {
     const CommonTiling& common = *ctx.tiling;
     asc_vf_call<mark_live>(dim3(width), (__gm__ int32_t*)expert_ids, (__gm__ uint8_t*)common.x_active_mask,
-                           (__gm__ int32_t*)workspace_region(ctx, WorkspaceRegion::kLiveIds), ub_pointer(found),
+                           (__gm__ int32_t*)workspace_region(ctx, WorkspaceRegion::kLiveIds), ub_pointer(bad),
                            common.num_tokens, common.num_topk, common.num_experts, common.mask);
 }
 

@@ -134,14 +134,15 @@ def dispatch_v2(
         group_ep: the communicator, or its name.
         ep_world_size, ep_rank_id, moe_expert_num: need not be given with a `Communicator`.
         global_bs: ranks times the most tokens that any rank brings to this call, the same on all ranks; sizes the
-            outputs. The default is the communicator's maximum. With a name it must be given where ranks bring
-            different numbers of tokens.
+            outputs. The default is the communicator's maximum; with `x_active_mask`, which needs as many tokens on
+            every rank, it is 0. With a name it must be given where ranks bring different numbers of tokens.
         options: the other arguments of the operator (`quant_mode`, `scales`, `y_dtype`, `x_active_mask`,
             `expert_scales`, `shared_expert_num`, ...); None is the default. What goes together: docs/compatibility.md.
 
     Every rank of the communicator makes the call. Errors: see `ascend_deepep.errors`.
     """
-    place = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs)
+    is_masked = options.get("x_active_mask") is not None
+    place = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs, is_masked)
     tensors = {"x": x, "expert_ids": expert_ids}
     return DispatchOutput(*_call(torch.ops.npu.dispatch_v2, tensors, place, _given(options)))
 
@@ -172,7 +173,8 @@ def combine_v2(
     Returns (tokens, hidden) of `expand_x`'s dtype: the sum in float32, column ascending, multiply then add, rounded
     once to nearest even. Tokens that chose nobody are zeros.
     """
-    place = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs)
+    is_masked = options.get("x_active_mask") is not None
+    place = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs, is_masked)
     tensors = {
         "expand_x": expand_x,
         "expert_ids": expert_ids,
@@ -218,14 +220,19 @@ def _call(operator: Any, tensors: Mapping[str, object], place: _Place, options: 
 
 
 def _place(
-    group_ep: Communicator | str, world: int | None, rank: int | None, experts: int | None, global_bs: int | None
+    group_ep: Communicator | str,
+    world: int | None,
+    rank: int | None,
+    experts: int | None,
+    global_bs: int | None,
+    is_masked: bool,
 ) -> _Place:
-    """The place of a call. Values given are passed on, right or wrong."""
+    """The place of a call. Values given are passed on, right or wrong. A mask goes with batches of one size only."""
     if isinstance(group_ep, Communicator):
         group_ep.check()
         world = group_ep.num_ranks if world is None else world
         if global_bs is None:
-            global_bs = group_ep.max_tokens * group_ep.num_ranks
+            global_bs = 0 if is_masked else group_ep.max_tokens * group_ep.num_ranks
         return _Place(
             group_ep.name,
             world,

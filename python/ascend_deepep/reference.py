@@ -4,8 +4,8 @@
 Imports nothing of this package and shares no number with it: what the kernels do is judged against this file. Inputs
 are those of all ranks at once. Rows are ordered by local expert, then source rank, token and column; -1 chooses nobody.
 
-A mask is bool: (tokens,) says by its number of True how many tokens, the first ones, are active; (tokens, top-k) says
-of every choice whether it counts, and a token is active when any of its choices does. What is masked is not looked at.
+A mask is bool: (tokens,) says which tokens are active; (tokens, top-k) says of every choice whether it counts, and a
+token is active when any of its choices does. What is masked is not looked at.
 Shared experts receive every active token; to a token they are further columns behind its top-k.
 """
 
@@ -96,7 +96,7 @@ def active_tokens(ids: Tensor, mask: Tensor | None) -> Tensor:
     tokens = ids.shape[0]
     if mask is None:
         return torch.ones(tokens, dtype=torch.bool)
-    return torch.arange(tokens) < mask.sum() if mask.dim() == 1 else mask.any(dim=1)
+    return mask if mask.dim() == 1 else mask.any(dim=1)
 
 
 def _unmasked(ids: Tensor, mask: Tensor | None) -> Tensor:

@@ -254,7 +254,7 @@ def full_layers(draw: st.DrawFn) -> tuple[list[Tensor], int, list[Tensor | None]
 def _choices(ids: Tensor, mask: Tensor | None, token: int) -> list[bool]:
     if mask is None:
         return [True] * ids.shape[1]
-    return [token < int(mask.sum())] * ids.shape[1] if mask.dim() == 1 else mask[token].tolist()
+    return [bool(mask[token])] * ids.shape[1] if mask.dim() == 1 else mask[token].tolist()
 
 
 def _brute_layer(

@@ -97,7 +97,7 @@ inline const char* region_meaning(WorkspaceRegion region) {
         case WorkspaceRegion::kExpertRows:
             return "expert rows | [rank][its experts] u32 pairs";
         case WorkspaceRegion::kLiveIds:
-            return "live ids | [token][num_topk + 1] i32 after the mask; combine";
+            return "live ids | [token][num_topk + 1] i32 after the mask";
         case WorkspaceRegion::kRefusals:
             return "refusals | [1 + core] Refusal: own, then those seen";
         case WorkspaceRegion::kRecvRows:

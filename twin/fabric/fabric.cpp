@@ -224,7 +224,7 @@ void Fabric::deliver_faulty(FaultKind fault, uint32_t peer, uint64_t remote_offs
             break;
         }
         case FaultKind::kSwapSlots: {
-            const uint64_t source_bytes = uint64_t{config_.max_tokens} * config_.layout.token_slot_bytes;
+            const uint64_t source_bytes = uint64_t{config_.layout.copies_per_source} * config_.layout.token_slot_bytes;
             const bool is_last = config_.rank + 1 == windows_->num_ranks();
             offset = is_last ? offset - source_bytes : offset + source_bytes;
             break;

@@ -22,7 +22,6 @@ namespace ascend_deepep::twin {
 
 struct FabricConfig {
     uint32_t rank;
-    uint32_t max_tokens;
     WindowLayout layout;
     uint32_t queue_depth;
     bool is_stepped;               // sim policy: WQEs run between scheduler rounds, not at the doorbell

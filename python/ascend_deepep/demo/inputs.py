@@ -102,6 +102,8 @@ def make_rounds(options: Options, payload: Payload) -> list[Round]:
         tokens = list(options.tokens)
         if options.vary:
             tokens = [int(torch.randint(0, most + 1, (), generator=generator)) for most in options.tokens]
+            if options.features.mask:
+                tokens = [tokens[0]] * options.num_ranks  # a mask goes with batches of one size
         pairs = [choose(index, rank, count) for rank, count in enumerate(tokens)]
         masks = [_mask(options.features.mask, ids.shape, generator) for ids, _ in pairs]
         rounds.append(Round([ids for ids, _ in pairs], [weights for _, weights in pairs], masks))

@@ -105,6 +105,8 @@ class Options:
         check_range("--experts", self.num_experts, 1, limits["max_experts"])
         check_range("--shared", self.features.shared_expert_num, 0, limits["max_shared_experts"], " shared experts")
         self.features.check(self.num_ranks, self.num_experts)
+        if self.features.mask and len(set(self.tokens)) > 1:
+            raise UsageError("--mask needs the same number of tokens on every rank; what is padding is masked")
         check_range("top-k", self.num_topk, 1, limits["max_topk"])
         check_range("top-k", self.num_topk, 1, self.num_experts, ", the number of experts")
         if self.num_cores is not None:

@@ -79,11 +79,11 @@ class Quantiser:
         if self.is_plain:
             return values
         rows = values.to(torch.float32)
-        if scales is None:
+        if scales is None or self.features.quant_mode == 1:
             return rows.to(dtype)
         if self.features.quant_mode == 4:
             scales = scales.view(torch.float8_e8m0fnu).to(torch.float32)
-        scales = scales.view(rows.shape[0], -1)
+        scales = scales.flatten(1) if scales.dim() > 1 else scales[:, None]
         group = {2: rows.shape[1], 4: reference_quant.MX_GROUP}.get(self.features.quant_mode, reference_quant.GROUP)
         spread = scales.repeat_interleave(group, dim=1)[:, : rows.shape[1]]
         return (rows * spread).to(dtype)

@@ -77,6 +77,8 @@ def _is_legal(case: Case) -> bool:
         features.check(ranks, _experts(full))
     except UsageError:
         return False
+    if full["mask"] is not None and case.get("tokens") == "uneven" and ranks > 1:
+        return False
     return int(str(full["topk"])) <= _experts(full)
 
 

@@ -92,14 +92,11 @@ void compare(const char* type, const char* schema_text) {
     CHECK_EQ(made.outputs.size(), schema.num_outputs);
 }
 
-// The const expert tensors share a field.
 const op_host::TensorArgument* find_argument(const std::string& name) {
     for (uint32_t code = 1; code < static_cast<uint32_t>(Field::kCount); ++code) {
         const auto field = static_cast<Field>(code);
         const std::string known = op_host::field_name(field);
-        const bool is_it =
-            known == name || (name.rfind("const_expert_", 0) == 0 && known.find(name) != std::string::npos);
-        if (is_it && op_host::find_tensor(field) != nullptr) return op_host::find_tensor(field);
+        if (known == name && op_host::find_tensor(field) != nullptr) return op_host::find_tensor(field);
     }
     return nullptr;
 }

@@ -55,7 +55,7 @@ TEST(package_entries_sum_plainly_without_weights) {
     });
 }
 
-// Tokens 0 to 5 of 8 are active, and every output is the token's row twice: its expert's, and a shared one's.
+// Tokens 1 to 6 of 8 are active, and every output of theirs is the token's row twice: its expert's, and a shared one's.
 TEST(package_entries_take_masks_weights_and_waits) {
     on_ranks([](const Rank& rank, Communicator& communicator) {
         const bool mask[8] = {false, true, true, true, true, true, true, false};
@@ -79,7 +79,7 @@ TEST(package_entries_take_masks_weights_and_waits) {
         for (size_t row = 0; row < trip.expand_scales.size(); ++row)
             CHECK_EQ(trip.expand_scales[row], row < trip.num_rows ? 1.0F : -7.0F);
         for (size_t i = 0; i < trip.x.size(); ++i)
-            CHECK_EQ(trip.x_out[i], i < 6 * kHidden ? trip.x[i] + 0x80 : 0);  // bf16: one more in the exponent
+            CHECK_EQ(trip.x_out[i], mask[i / kHidden] ? trip.x[i] + 0x80 : 0);  // bf16: one more in the exponent
     });
 }
 

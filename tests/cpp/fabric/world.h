@@ -38,7 +38,6 @@ struct World {
                 table->map(peer, files[peer].get());
             FabricConfig config{};
             config.rank = rank;
-            config.max_tokens = limits_of(num_ranks).max_tokens;
             config.layout = layout;
             config.queue_depth = 8;
             config.is_stepped = is_stepped;

@@ -82,8 +82,15 @@ constexpr Case kCases[] = {
          c.attributes.const_expert_num = 1;
          c.ori_x = tensor(Dtype::kBf16, {8, 1024});
      },
-     Code::kBadRankOfTensor, Field::kConstExpert,
-     "const_expert_alpha_1, const_expert_alpha_2 or const_expert_v has 0 dimensions, must have 2: "},
+     Code::kBadRankOfTensor, Field::kConstExpertAlpha1,
+     "const_expert_alpha_1 has 0 dimensions, must have 2: its shape is [const_expert_num, hidden]"},
+    {[](Call& c) {
+         c.attributes.const_expert_num = 1;
+         c.ori_x = tensor(Dtype::kBf16, {8, 1024});
+         c.const_expert_alpha_1 = c.const_expert_v = tensor(Dtype::kBf16, {1, 1024});
+         c.const_expert_alpha_2 = tensor(Dtype::kBf16, {2, 1024});
+     },
+     Code::kBadShape, Field::kConstExpertAlpha2, "const_expert_alpha_2.shape[0] = 2, must be 1: "},
     {[](Call& c) { c.shared_expert_x = tensor(Dtype::kBf16, {2, 3, 1024}); }, Code::kBadShape, Field::kSharedExpertX,
      "shared_expert_x.shape[0] = 6, must be 8: its shape is [num_tokens, hidden], or [a, b, hidden] with a * b"},
     {[](Call& c) { c.shared_expert_x = tensor(Dtype::kBf16, {2, 4, 512}); }, Code::kBadShape, Field::kSharedExpertX,
@@ -96,8 +103,8 @@ constexpr Case kCases[] = {
      "elastic_info is not implemented"},
     {[](Call& c) { c.ori_x = tensor(Dtype::kBf16, {8, 1024}); }, Code::kNotImplemented, Field::kOriX,
      "ori_x is not implemented"},
-    {[](Call& c) { c.const_expert_v = tensor(Dtype::kBf16, {1, 1024}); }, Code::kNotImplemented, Field::kConstExpert,
-     "const_expert_alpha_1, const_expert_alpha_2 or const_expert_v is not implemented"},
+    {[](Call& c) { c.const_expert_v = tensor(Dtype::kBf16, {1, 1024}); }, Code::kBadShape, Field::kConstExpertV,
+     "const_expert_v.shape[0] = 1, must be 0: its shape is [const_expert_num, hidden]"},
     {[](Call& c) { c.attributes.zero_expert_num = 1; }, Code::kNotImplemented, Field::kZeroExpertNum,
      "zero_expert_num = 1 is not implemented"},
 };

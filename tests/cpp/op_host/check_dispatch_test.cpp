@@ -60,6 +60,12 @@ constexpr Case kTensors[] = {
      "x_active_mask.shape[0] = 7, must be 8: its shape is [num_tokens] or [num_tokens, num_topk]"},
     {[](Call& c) { c.x_active_mask = tensor(Dtype::kBool, {8, 3}); }, Code::kBadShape, Field::kXActiveMask,
      "x_active_mask.shape[1] = 3, must be 2: its shape is [num_tokens] or [num_tokens, num_topk]"},
+    {[](Call& c) {
+         c.x_active_mask = tensor(Dtype::kBool, {8});
+         c.attributes.global_bs = 64;
+     },
+     Code::kUnexpected, Field::kGlobalBs,
+     "global_bs = 64 is above 32, num_tokens * ep_world_size, which does not go with x_active_mask: pass 0 and"},
     {[](Call& c) { c.expert_scales = tensor(Dtype::kFp32, {8, 4}); }, Code::kBadShape, Field::kExpertScales,
      "expert_scales.shape[1] = 4, must be 2: "},
     {[](Call& c) { c.elastic_info = tensor(Dtype::kInt32, {13}); }, Code::kBadShape, Field::kElasticInfo,
@@ -242,6 +248,14 @@ TEST(dispatch_accepts_values_at_their_limits) {
     CHECK(passes([](Call& c) { c.attributes.moe_expert_num = 16; }));
     CHECK(passes([](Call& c) { c.attributes.global_bs = 32; }));
     CHECK(passes([](Call& c) { c.attributes.global_bs = 64; }));
+    CHECK(passes([](Call& c) {
+        c.attributes.global_bs = 32;
+        c.x_active_mask = tensor(Dtype::kBool, {8, 2});
+    }));
+    CHECK(passes([](Call& c) { c.x_active_mask = tensor(Dtype::kBool, {8}); }));
+    CHECK(passes([](Call& c) { c.expert_scales = tensor(Dtype::kFp32, {8, 2}); }));
+    CHECK(passes([](Call& c) { c.performance_info = tensor(Dtype::kInt64, {4}); }));
+    CHECK(passes([](Call& c) { c.attributes.comm_alg = "fullmesh_v1"; }) == false);  // no room: see check_quant_test
     CHECK(passes([](Call& c) {
         c.attributes.global_bs = 64;
         c.x.shape[0] = c.expert_ids.shape[0] = 0;

@@ -124,7 +124,7 @@ TEST(dtypes_follow_the_mode) {
     refuses(with(quantised(4), [](Call& c) { c.y_dtype.reset(); }), Code::kMissing, Field::kYDtype,
             "y_dtype is missing: quant_mode = 4 needs it: pass torch.float8_e4m3fn or torch.float8_e5m2");
     refuses(with(quantised(2), [](Call& c) { c.y_dtype = 1000; }), Code::kBadDtype, Field::kYDtype,
-            "y_dtype is an unsupported dtype, must be int8, float8_e4m3fn or float8_e5m2 with quant_mode = 2: ");
+            "y_dtype = 1000 names no known dtype, must be int8, float8_e4m3fn or float8_e5m2 with quant_mode = 2: ");
     refuses(with(quantised(2), [](Call& c) { c.scales = tensor(Dtype::kE8m0, {8, 1024}); }), Code::kBadDtype,
             Field::kScales, "scales is float8_e8m0fnu, must be float32: ");
     refuses(with(quantised(4), [](Call& c) { c.y_dtype = kNpuFp4; }), Code::kNotImplemented, Field::kYDtype,

@@ -35,7 +35,7 @@ inline bool expected_active(const FeatureBatch& b, uint32_t token) {
     const Features& f = b.features;
     if (f.mask_kind == MaskKind::kNone) return true;
     if (f.mask_kind == MaskKind::kTokens) {
-        return token < static_cast<uint32_t>(std::count_if(f.mask.begin(), f.mask.end(), [](uint8_t v) { return v; }));
+        return f.mask[token] != 0;
     }
     for (uint32_t column = 0; column < b.batch.num_topk; ++column)
         if (f.mask[token * b.batch.num_topk + column] != 0) return true;

@@ -77,7 +77,6 @@ RankMachine::RankMachine(const WorldOptions& options, uint32_t rank, const std::
         windows->map(peer, window_files[peer]);
     twin::FabricConfig config{};
     config.rank = rank;
-    config.max_tokens = options.limits.max_tokens;
     config.layout = layout;
     config.queue_depth = options.queue_depth;
     config.is_stepped = options.policy == "sim";
@@ -131,7 +130,7 @@ FeatureResult RankMachine::dispatch(const Batch& batch, const Features& features
     call.attributes = attributes_of(options_.limits, rank_, batch, features);
     call.attributes.comm_alg = features.comm_alg;
     op_host::DispatchShapes shapes;
-    const op_host::Status status = op_host::check_dispatch(options_.limits, rank_, call, &shapes);
+    const op_host::Status status = op_host::check_dispatch(options_.limits, rank_, unmasked(call), &shapes);
     if (!status.ok()) throw std::runtime_error(status.message);
     FeatureResult result;
     result.capacity_rows = static_cast<uint32_t>(shapes.capacity_rows);
@@ -178,7 +177,7 @@ CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dis
     else
         call.expert_scales = tensor(Dtype::kFp32, {0});
     call.attributes = attributes_of(options_.limits, rank_, batch, features);
-    const op_host::Status status = op_host::check_combine(options_.limits, rank_, call);
+    const op_host::Status status = op_host::check_combine(options_.limits, rank_, unmasked(call));
     if (!status.ok()) throw std::runtime_error(status.message);
     CombineResult result;
     result.x.assign(size_t{batch.num_tokens} * batch.hidden, 0x7F7F);
@@ -209,7 +208,7 @@ CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dis
 
 OperationOutcome RankMachine::dispatch(const op_host::DispatchCall& call, const op_host::DispatchAddresses& addresses,
                                        std::vector<twin::GmRange> ranges) {
-    const op_host::Status status = op_host::check_dispatch(options_.limits, rank_, call, nullptr);
+    const op_host::Status status = op_host::check_dispatch(options_.limits, rank_, unmasked(call), nullptr);
     if (!status.ok()) throw std::runtime_error(status.message);
     DispatchTiling tiling;
     op_host::make_dispatch_tiling(options_.limits, machine(), call, addresses, &tiling);
@@ -219,7 +218,7 @@ OperationOutcome RankMachine::dispatch(const op_host::DispatchCall& call, const 
 
 OperationOutcome RankMachine::combine(const op_host::CombineCall& call, const op_host::CombineAddresses& addresses,
                                       std::vector<twin::GmRange> ranges) {
-    const op_host::Status status = op_host::check_combine(options_.limits, rank_, call);
+    const op_host::Status status = op_host::check_combine(options_.limits, rank_, unmasked(call));
     if (!status.ok()) throw std::runtime_error(status.message);
     CombineTiling tiling;
     op_host::make_combine_tiling(options_.limits, machine(), options_.engine, call, addresses, &tiling);
