@@ -61,7 +61,8 @@ void plan_scaled(const DispatchCall& call, const Geometry& g, QuantPlan* plan) {
             break;
         case kQuantPerGroup:
             plan->quant = is_e5m2 ? Quant::kGroupE5m2 : Quant::kGroupE4m3;
-            plan->scale_columns = static_cast<int64_t>(ceil_div(static_cast<uint64_t>(g.hidden), uint64_t{kGroup}));
+            plan->scale_columns =
+                static_cast<int64_t>(ceil_div(static_cast<uint64_t>(g.hidden), uint64_t{kScaleGroup}));
             plan->scale_bytes = size_product(plan->scale_columns, sizeof(float));
             break;
         default:

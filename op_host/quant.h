@@ -12,7 +12,6 @@ namespace ascend_deepep::op_host {
 
 constexpr int64_t kQuantPass = 0, kQuantStatic = 1, kQuantPerToken = 2, kQuantPerGroup = 3, kQuantMx = 4,
                   kQuantMxClamp = 5;
-constexpr int64_t kGroup = 128, kMxGroup = 32;  // elements of a scale
 
 // dtypes as the integers that callers pass: torch's ScalarType, or torch_npu's own numbers from 290 on. kOther: a
 // number that means no dtype of this library.

@@ -83,6 +83,11 @@ constexpr TokenLayout widest_token_layout(uint32_t hidden, uint32_t num_topk, ui
     return token_layout(hidden * kElementBytes, 0, num_topk + shared_expert_num, num_topk);
 }
 
+// Elements of a row that share a scale.
+constexpr uint32_t kScaleGroup = 128;  // dispatch, of the modes with a float32 scale a group
+constexpr uint32_t kMxGroup = 32;      // dispatch, MX
+constexpr uint32_t kCombineGroup = 8;  // combine's int8
+
 // Bytes of one combine row: the expert's output, nothing else (its slot says which token and column it is).
 struct RowLayout {
     uint32_t payload_bytes;  // the row, quantised or as it is
@@ -90,7 +95,6 @@ struct RowLayout {
     uint32_t scale_bytes;    // 0: none travel
     uint32_t blocks;
 };
-constexpr uint32_t kCombineGroup = 8;  // elements of a row that share a scale on combine's wire
 
 constexpr RowLayout row_layout(uint32_t hidden, bool is_int8) {
     RowLayout layout{};

@@ -10,7 +10,8 @@
 
 namespace ascend_deepep::kernel {
 
-constexpr uint32_t kWireGroups = 2;  // of a pack; their scales are one word
+constexpr uint32_t kWireGroups = kPackElements / kCombineGroup;  // of a pack
+static_assert(kWireGroups == 2, "the scales of a pack are one word");
 constexpr uint32_t kWireGroupWords = kPackWords / kWireGroups;
 constexpr uint32_t kPackQuads = kPackElements / 4;  // words of four int8
 

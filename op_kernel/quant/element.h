@@ -6,8 +6,7 @@
 #ifndef ASCEND_DEEPEP_QUANT_ELEMENT_H
 #define ASCEND_DEEPEP_QUANT_ELEMENT_H
 
-#include "contract/block.h"
-#include "contract/limits.h"
+#include "contract/token_layout.h"
 #include "port/port.h"
 #include "simt_api/asc_bf16.h"
 #include "simt_api/asc_fp16.h"

@@ -9,8 +9,7 @@
 
 namespace ascend_deepep::kernel {
 
-constexpr uint32_t kMxElements = 32;
-constexpr uint32_t kMxPacks = kMxElements / kPackElements;
+constexpr uint32_t kMxPacks = kMxGroup / kPackElements;
 constexpr uint32_t kMxNan = 0xFFU;
 // Groups of a thread: their scales are one word of the image.
 constexpr uint32_t kMxGroupsOfWord = 4;

@@ -9,8 +9,7 @@
 
 namespace ascend_deepep::kernel {
 
-constexpr uint32_t kGroupElements = 128;
-constexpr uint32_t kGroupPacks = kGroupElements / kPackElements;
+constexpr uint32_t kGroupPacks = kScaleGroup / kPackElements;
 
 // Values from logical byte 0, scales from `scale_offset`. A thread takes a group: its maximum is the thread's own. The
 // last group may be short.
