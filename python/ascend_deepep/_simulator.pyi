@@ -16,6 +16,7 @@ class RunDict(TypedDict):
     fault: str
     struck: list[str]  # the world's fault, if it has struck
     conditions: list[str]  # of the world, by name
+    features: list[str]  # of its calls, by name
     has_remote_row: bool
     survivors: int  # ranks of the communicator made after a failure; 0: none was made
 
@@ -53,6 +54,17 @@ def search(
 def replay_search(
     world: str, delays: str, *, tokens: int = 1, drop: Sequence[str] = (), timeline: str = ""
 ) -> ReplayDict: ...
+
+class OracleDict(TypedDict):
+    batches: list[dict[str, Any]]  # by rank: what it gives to a dispatch and its combine
+    dispatch: list[dict[str, bytes]]  # by rank: what dispatch gives
+    experts: list[bytes]  # by rank: what its experts make of these rows
+    combine: list[bytes]  # by rank: what combine gives
+
+# One row: values and scales. Of combine's int8: what the source of the row sees.
+def quantise(quant: str, dtype: str, x: bytes, factors: bytes = b"") -> tuple[bytes, bytes]: ...
+def combine_int8(dtype: str, y: bytes) -> bytes: ...
+def oracle(seed: int, *, settings: Sequence[tuple[str, str]] = (), round: int = 1) -> OracleDict: ...
 def faults() -> list[str]: ...
 def switches() -> list[str]: ...
 def open_kernels() -> None: ...

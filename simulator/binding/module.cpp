@@ -8,6 +8,7 @@
 
 #include "framework/runtime/kernel_library.h"
 #include "simulator/binding/convert.h"
+#include "simulator/binding/oracle.h"
 #include "simulator/binding/search.h"
 #include "simulator/scenario/runner.h"
 
@@ -75,6 +76,7 @@ py::dict result_dict(uint64_t seed, const SeedResult& run) {
     result["fault"] = std::string(sim::sim_fault_name(run.fault));
     result["struck"] = struck;
     result["conditions"] = run.conditions;
+    result["features"] = run.features;
     result["has_remote_row"] = run.has_remote_row;
     result["survivors"] = run.num_survivors;
     return result;
@@ -115,5 +117,6 @@ PYBIND11_MODULE(_simulator, module) {
     module.def("open_kernels", [] { simulator::sim_kernels(); });
     simulator::bind_of_seed(module, "run", &simulator::run, pybind11::arg("timeline") = std::string());
     simulator::bind_of_seed(module, "scenario", &simulator::scenario);
+    simulator::bind_oracle(module);
     simulator::bind_search(module, &simulator::sim_kernels);
 }

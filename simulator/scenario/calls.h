@@ -26,9 +26,6 @@ class Calls {
     const twin::KernelTable& kernels_;
 };
 
-// What outputs hold before a call.
-constexpr uint16_t kPoisonRow = 0x7F7F;
-constexpr int32_t kPoisonWord = 0x7F7F7F7F;
 // Of the triples: the trailer's place, in words. The tensor of a call is longer; kernels write up to here.
 uint64_t trailer_word(uint64_t capacity_rows);
 

@@ -6,6 +6,7 @@
 
 #include "contract/token_layout.h"
 #include "simulator/scenario/oracle.h"
+#include "simulator/scenario/player.h"
 
 namespace ascend_deepep::simulator {
 namespace {
@@ -18,12 +19,13 @@ void settle(const Channel& channel, std::vector<Operation>* operations) {
     for (Operation& operation : *operations) {
         if (operation.act == Act::kGood || operation.act == Act::kHostRefuses) continue;
         const std::vector<Batch>& batches = inputs.round(operation.round);
-        if (operation.act == Act::kBadIds && batches[operation.actor].num_tokens == 0)
+        uint32_t token = 0, column = 0;
+        if (operation.act == Act::kBadIds && !can_spoil(batches[operation.actor], &token, &column))
             operation.act = Act::kHostRefuses;
         if (operation.act == Act::kOtherCall && limits.num_ranks == 1) operation.act = Act::kHostRefuses;
         if (operation.act != Act::kForeignTriple) continue;
         const ExpectedRows rows =
-            expected_dispatch(batches, static_cast<int>(limits.num_experts), static_cast<int>(operation.actor));
+            expected_dispatch(batches, static_cast<int>(channel.shape.num_experts), static_cast<int>(operation.actor));
         if (rows.counts.back() == 0) operation.act = Act::kHostRefuses;
     }
 }
@@ -49,12 +51,13 @@ bool has_remote_row(const Scenario& scenario) {
     Inputs inputs[] = {Inputs(channel_of(scenario, 0)), Inputs(channel_of(scenario, 1))};
     for (const Operation& operation : all_operations(scenario)) {
         if (operation.kind != OperationKind::kDispatch || operation.act != Act::kGood) continue;
-        const CommunicatorLimits& limits = inputs[operation.communicator].channel().config.limits;
-        const int32_t local = static_cast<int32_t>(limits.num_experts / limits.num_ranks);
         const std::vector<Batch>& batches = inputs[operation.communicator].round(operation.round);
-        for (int32_t rank = 0; rank < static_cast<int32_t>(batches.size()); ++rank) {
-            for (int32_t expert : batches[static_cast<size_t>(rank)].expert_ids) {
-                if (expert >= 0 && expert / local != rank) return true;
+        const int num_ranks = static_cast<int>(batches.size());
+        for (const Batch& batch : batches) {
+            const int num_experts = static_cast<int>(batch.num_experts);
+            for (int peer = 0; peer < num_ranks; ++peer) {
+                if (peer != static_cast<int>(batch.rank) && expected_copies(batch, num_ranks, num_experts, peer) != 0)
+                    return true;
             }
         }
     }
@@ -66,7 +69,8 @@ uint64_t num_items(const Scenario& scenario) {
     for (const Operation& operation : all_operations(scenario)) {
         const Channel channel = channel_of(scenario, operation.communicator);
         const CommunicatorLimits& limits = channel.config.limits;
-        items += uint64_t{limits.max_tokens} * channel.shape.num_topk + limits.num_ranks + limits.num_experts;
+        const uint64_t columns = channel.shape.num_topk + channel.shape.features.shared_experts;
+        items += uint64_t{limits.max_tokens} * columns + limits.num_ranks + limits.num_experts;
     }
     return items + (scenario.has_survivors ? items + scenario.world.limits.num_experts : 0);
 }
@@ -75,8 +79,8 @@ uint64_t most_block_ns(const Scenario& scenario) {
     uint64_t blocks = 1;
     for (uint32_t number = 0; number < (scenario.second ? 2U : 1U); ++number) {
         const CommunicatorLimits limits = channel_of(scenario, number).config.limits;
-        blocks =
-            std::max(blocks, uint64_t{limits.max_tokens} * limits.num_topk * row_layout(limits.hidden, false).blocks);
+        const uint64_t rows = uint64_t{limits.max_tokens} * num_columns(limits);
+        blocks = std::max(blocks, rows * row_layout(limits.hidden, false).blocks);
     }
     return scenario.world.timeout_ns / kLinkParts / blocks;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "simulator/scenario/draw_features.h"
 #include "simulator/scenario/operations.h"
 #include "simulator/scenario/values.h"
 
@@ -27,6 +28,14 @@ constexpr Setting number(const char* name) {
             }};
 }
 
+[[noreturn]] void refuse_word(const std::string& name, const std::string& text, const char* const* begin,
+                              const char* const* end) {
+    std::string names;
+    for (const char* const* known = begin; known != end; ++known)
+        names += (names.empty() ? "" : ", ") + std::string(*known);
+    throw std::invalid_argument(name + " '" + text + "' is not one of " + names);
+}
+
 template <auto place>
 constexpr Setting yes_or_no(const char* name) {
     return {name, [](const Scenario& s) { return std::string(*place(const_cast<Scenario*>(&s)) ? "1" : "0"); },
@@ -34,6 +43,34 @@ constexpr Setting yes_or_no(const char* name) {
                 if (text != "0" && text != "1") throw std::invalid_argument(setting + " '" + text + "' is not 0 or 1");
                 *place(s) = text == "1";
             }};
+}
+
+// A setting that is an enumerator, by its place among the names.
+template <auto place, const auto& names>
+constexpr Setting word(const char* name) {
+    return {
+        name,
+        [](const Scenario& s) { return std::string(names[static_cast<size_t>(*place(const_cast<Scenario*>(&s)))]); },
+        [](Scenario* s, const std::string& setting, const std::string& text) {
+            auto* const field = place(s);
+            const auto* const found = std::find(std::begin(names), std::end(names), text);
+            if (found == std::end(names)) refuse_word(setting, text, std::begin(names), std::end(names));
+            *field = static_cast<std::remove_reference_t<decltype(*field)>>(found - std::begin(names));
+        }};
+}
+
+constexpr Dtype kElements[] = {Dtype::kBf16, Dtype::kFp16, Dtype::kE4m3, Dtype::kE5m2};
+
+std::string get_dtype(const Scenario& s) {
+    return element_name(s.features.dtype);
+}
+
+void set_dtype(Scenario* s, const std::string& name, const std::string& text) {
+    for (Dtype dtype : kElements) {
+        s->features.dtype = dtype;
+        if (get_dtype(*s) == text) return;
+    }
+    throw std::invalid_argument(name + " '" + text + "' is not one of bf16, fp16, e4m3, e5m2");
 }
 
 std::string get_engine(const Scenario& s) {
@@ -104,11 +141,30 @@ constexpr Setting kSettings[] = {
     number<[](S s) { return &s->world.limits.num_ranks; }>("ranks"),
     number<[](S s) { return &s->world.num_cores; }>("cores"),
     number<[](S s) { return &s->world.limits.max_tokens; }>("max_tokens"),
+    number<[](S s) { return &s->num_tokens; }>("tokens"),
     number<[](S s) { return &s->world.limits.hidden; }>("max_hidden"),
     number<[](S s) { return &s->hidden; }>("hidden"),
     number<[](S s) { return &s->world.limits.num_topk; }>("max_topk"),
     number<[](S s) { return &s->num_topk; }>("topk"),
-    number<[](S s) { return &s->world.limits.num_experts; }>("experts"),
+    number<[](S s) { return &s->world.limits.num_experts; }>("max_experts"),
+    number<[](S s) { return &s->num_experts; }>("experts"),
+    number<[](S s) { return &s->world.limits.shared_expert_num; }>("max_shared"),
+    number<[](S s) { return &s->features.shared_experts; }>("shared"),
+    number<[](S s) { return &s->features.shared_ranks; }>("shared_ranks"),
+    number<[](S s) { return &s->world.limits.per_expert_copies; }>("room_per_expert"),
+    word<[](S s) { return &s->features.copies; }, kCopiesNames>("copies"),
+    word<[](S s) { return &s->features.mask; }, kMaskNames>("mask"),
+    number<[](S s) { return &s->masked_one_in; }>("masked_one_in"),
+    {"dtype", get_dtype, set_dtype},
+    word<[](S s) { return &s->features.quant; }, kQuantNames>("quant"),
+    word<[](S s) { return &s->features.scales; }, kScalesNames>("quant_scales"),
+    number<[](S s) { return &s->features.scale_columns; }>("scale_columns"),
+    yes_or_no<[](S s) { return &s->has_odd_values; }>("odd_values"),
+    yes_or_no<[](S s) { return &s->features.has_weights; }>("weights"),
+    yes_or_no<[](S s) { return &s->features.has_sums; }>("running_sums"),
+    yes_or_no<[](S s) { return &s->features.is_int8; }>("combine_int8"),
+    yes_or_no<[](S s) { return &s->features.has_shared_x; }>("shared_x"),
+    yes_or_no<[](S s) { return &s->features.has_performance; }>("performance"),
     number<[](S s) { return &s->world.queue_depth; }>("depth"),
     number<[](S s) { return &s->world.cq_depth; }>("cq_depth"),
     number<[](S s) { return &s->world.first_index; }>("first_index"),

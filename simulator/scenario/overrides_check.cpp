@@ -7,6 +7,7 @@
 #include "contract/arch35/queue_tables.h"
 #include "op_host/check.h"
 #include "op_host/sizes.h"
+#include "simulator/scenario/feature_rules.h"
 #include "simulator/scenario/inputs.h"
 #include "simulator/scenario/overrides.h"
 #include "simulator/scenario/values.h"
@@ -112,6 +113,7 @@ void check_ranks(const Scenario& scenario) {
 void check_scenario(const Scenario& scenario) {
     check_ranks(scenario);
     check_shape(scenario);
+    check_features(scenario);
     check_operations(scenario);
     check_fault(scenario);
     check_schedule(scenario.world.schedule.value());

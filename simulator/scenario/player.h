@@ -23,6 +23,10 @@ struct Played {
 
 // What the experts of a rank make of the rows it received.
 std::vector<uint16_t> expert_output(const Channel& channel, uint32_t rank, const DispatchResult& got);
+// The last pair that the mask lets count: an id there is looked at. False: there is none.
+bool can_spoil(const Batch& batch, uint32_t* token, uint32_t* column);
+// Makes that id bad for the operation.
+void spoil_ids(OperationKind kind, Batch* batch);
 // Makes the inputs of a combine bad, as the act says.
 void spoil(const Channel& channel, Act act, Batch* batch, DispatchResult* dispatched);
 
@@ -46,9 +50,7 @@ class Player {
   private:
     Played dispatch(const Operation& operation) {
         Batch batch = inputs_.round(operation.round)[rank_];
-        if (operation.act == Act::kBadIds && operation.actor == rank_) {
-            batch.expert_ids.back() = static_cast<int32_t>(inputs_.channel().config.limits.num_experts);
-        }
+        if (operation.act == Act::kBadIds && operation.actor == rank_) spoil_ids(OperationKind::kDispatch, &batch);
         Played played;
         played.has_dispatched = true;
         played.dispatched = machine_.dispatch(batch);
@@ -59,6 +61,7 @@ class Player {
 
     Played combine(const Operation& operation) {
         Batch batch = inputs_.round(operation.round)[rank_];
+        garble_masked(kCombineGarbage, &batch);
         const DispatchResult& held = held_[operation.round];
         DispatchResult dispatched = held;
         if (operation.actor == rank_) spoil(inputs_.channel(), operation.act, &batch, &dispatched);

@@ -94,7 +94,7 @@ class Host {
         Played played = seat.perform(operation);
         const OperationOutcome outcome = played.outcome;
         world_.note(sim::TraceKind::kOperation, process_, static_cast<uint32_t>(outcome.code));
-        check_results(seat, operation, played);
+        check_results(seat, operation, played, world_.shared().now - start_ns);
         if (play_.keeps_outputs) play_.result->outputs.push_back({number, rank, std::move(played)});
         report("outcome", outcome_fault(channel, world_, rank, operation, outcome));
         report("outcome", sequence_fault(channel, world_, rank, sequence, outcome));
@@ -111,15 +111,18 @@ class Host {
         return false;
     }
 
-    void check_results(Seat& seat, const Operation& operation, const Played& played) {
+    void check_results(Seat& seat, const Operation& operation, const Played& played, uint64_t elapsed_ns) {
         const std::vector<Batch>& batches = seat.inputs().round(operation.round);
+        const Batch& own = batches[seat.rank()];
         const bool is_good = played.outcome.code == Code::kOk;
         if (played.has_dispatched) {
             report("results", is_good ? dispatch_fault(seat.channel(), seat.rank(), batches, played.dispatched)
                                       : leftover_fault(seat.rank(), played.dispatched));
         } else if (played.has_combined && is_good) {
-            report("results", combine_fault(seat.rank(), batches[seat.rank()], played.combined));
+            report("results", combine_fault(seat.rank(), own, played.combined));
         }
+        report("results", performance_fault(own, played.dispatched.performance_info, elapsed_ns));
+        report("results", performance_fault(own, played.combined.performance_info, elapsed_ns));
     }
 
     // With the survivors: one dispatch and its combine.
@@ -129,9 +132,10 @@ class Host {
             pause();
             const uint64_t sequence = seat.sequence();
             const Operation operation{kind, Act::kGood, 0, 1, inputs.channel().number};
+            const uint64_t start_ns = world_.shared().now;
             const Played played = seat.perform(operation);
             world_.note(sim::TraceKind::kOperation, process_, static_cast<uint32_t>(played.outcome.code));
-            check_results(seat, operation, played);
+            check_results(seat, operation, played, world_.shared().now - start_ns);
             report("survivors", survivors_fault(seat.rank(), sequence, played.outcome));
         }
     }
@@ -210,6 +214,7 @@ SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::Kerne
     SeedResult result = play(scenario, options.timeline_path, options.keeps_outputs, kernels);
     result.has_remote_row = has_remote_row(scenario);
     result.conditions = conditions_of(scenario);
+    result.features = features_of(scenario);
     return result;
 }
 

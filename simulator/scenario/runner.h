@@ -40,7 +40,7 @@ struct SeedResult {
     uint32_t num_ranks = 0;
     bool has_remote_row = false;  // some token is for an expert of another rank
     uint32_t num_survivors = 0;   // ranks of the communicator made after a failure; 0: none was made
-    std::vector<std::string> conditions;
+    std::vector<std::string> conditions, features;
     std::vector<Output> outputs;  // where asked for
 };
 

@@ -3,13 +3,12 @@
 #include "simulator/scenario/scenario.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "contract/arch35/cqe.h"
 #include "contract/arch35/wqe.h"
 #include "contract/limits.h"
-#include "simulator/scenario/oracle.h"
+#include "simulator/scenario/draw_features.h"
 
 namespace ascend_deepep::simulator {
 namespace {
@@ -17,7 +16,8 @@ namespace {
 constexpr uint64_t kScenarioSalt = 0x5C3A91E7D2B60F48ULL;  // a world draws from the bare seed
 constexpr uint64_t kTimeoutNs = 200'000'000;               // the slowest worlds need some tens of milliseconds
 constexpr uint32_t kMostHidden = 512;
-constexpr uint32_t kManyExperts = 96;                      // of a rank: then a control message has two blocks
+constexpr uint32_t kManyExperts = 96;  // of a rank: then a control message has two blocks
+constexpr uint64_t kSecondFeatures = uint64_t{1} << 40;
 constexpr uint64_t kSecondTags = uint64_t{0x10000} << 32;  // far from those of the first communicator
 
 uint32_t draw_ranks(sim::Random& random) {
@@ -38,6 +38,8 @@ void draw_limits(sim::Random& random, CommunicatorLimits* limits, CallShape* sha
     limits->num_topk = random.between(1, std::min(8U, limits->num_experts));
     // A call may be smaller than what the communicator was made for.
     const bool is_smaller = random.one_in(4);
+    shape->num_tokens = limits->max_tokens;
+    shape->num_experts = limits->num_experts;
     shape->hidden = limits->hidden;
     if (is_smaller) {
         shape->hidden =
@@ -113,6 +115,7 @@ void draw_second(sim::Random& random, Scenario* s) {
     draw_shape(random, &second.shape);
     draw_queues(random, &second.config);
     second.config.tag_base = draw_tag_base(random) + kSecondTags;
+    draw_features(s->seed + kSecondFeatures, &second.config.limits, &second.shape);
     second.operations = draw_operations(random, s->world.limits.num_ranks, random.between(1, 3));
     const auto places = static_cast<uint32_t>(s->operations.size());
     for (size_t i = 0; i < second.operations.size(); ++i)
@@ -123,12 +126,13 @@ void draw_second(sim::Random& random, Scenario* s) {
 std::string describe_channel(const Channel& channel) {
     const CommunicatorLimits& l = channel.config.limits;
     const CallShape& shape = channel.shape;
-    return "max tokens " + std::to_string(l.max_tokens) + " hidden " + std::to_string(shape.hidden) + "/" +
-           std::to_string(l.hidden) + " top-k " + std::to_string(shape.num_topk) + "/" + std::to_string(l.num_topk) +
-           " experts " + std::to_string(l.num_experts) + " depth " + std::to_string(channel.config.queue_depth) + "/" +
+    return "tokens " + std::to_string(shape.num_tokens) + "/" + std::to_string(l.max_tokens) + " hidden " +
+           std::to_string(shape.hidden) + "/" + std::to_string(l.hidden) + " top-k " + std::to_string(shape.num_topk) +
+           "/" + std::to_string(l.num_topk) + " experts " + std::to_string(shape.num_experts) + "/" +
+           std::to_string(l.num_experts) + " depth " + std::to_string(channel.config.queue_depth) + "/" +
            std::to_string(channel.config.cq_depth) + " from " + std::to_string(channel.config.first_index) +
            (shape.engine == CombineEngine::kMte ? " mte" : " urma") + (shape.is_uneven ? " uneven" : "") +
-           (shape.is_one_hot ? " one-hot" : "");
+           (shape.is_one_hot ? " one-hot" : "") + describe_features(shape);
 }
 
 std::string describe_operation(const Operation& operation) {
@@ -157,6 +161,7 @@ Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced) {
     s.world.tag_base = draw_tag_base(random);
     s.world.timeout_ns = kTimeoutNs;
     s.seed = seed;
+    draw_features(seed, &s.world.limits, &s);
     draw_schedule(seed, &s);
     s.operations = draw_operations(random, s.world.limits.num_ranks, random.between(1, 4) + (random.one_in(4) ? 4 : 0));
     if (random.one_in(3)) draw_second(random, &s);
@@ -195,10 +200,7 @@ void fit_communicators(Scenario* s) {
     s->world.cq_depth = std::max(s->world.cq_depth, s->world.queue_depth);
     if (!s->second) return;
     CommunicatorLimits& limits = s->second->config.limits;
-    limits.num_experts = limits.num_experts / limits.num_ranks * s->world.limits.num_ranks;
-    limits.num_ranks = s->world.limits.num_ranks;
-    limits.num_topk = std::min(limits.num_topk, limits.num_experts);
-    s->second->shape.num_topk = std::min(s->second->shape.num_topk, limits.num_topk);
+    fit_ranks(s->world.limits.num_ranks, &limits, &s->second->shape);
     for (Operation& operation : s->second->operations)
         operation.actor %= limits.num_ranks;
 }
@@ -242,6 +244,20 @@ std::vector<std::string> conditions_of(const Scenario& s) {
     return names;
 }
 
+std::vector<std::string> features_of(const Scenario& s) {
+    std::vector<std::string> names;
+    for (uint32_t number = 0; number < (s.second ? 2U : 1U); ++number) {
+        const Channel channel = channel_of(s, number);
+        const std::vector<Operation>& calls = number == 0 ? s.operations : s.second->operations;
+        const bool has_combine = std::any_of(calls.begin(), calls.end(), [](const Operation& operation) {
+            return operation.kind == OperationKind::kCombine && operation.act == Act::kGood;
+        });
+        for (const std::string& name : features_of(channel.config.limits, channel.shape, has_combine))
+            name_condition(std::find(names.begin(), names.end(), name) == names.end(), name, &names);
+    }
+    return names;
+}
+
 std::string describe(const Scenario& s) {
     std::string text = "ranks " + std::to_string(s.world.limits.num_ranks) + " cores " +
                        std::to_string(s.world.num_cores) + " " + describe_channel(channel_of(s, 0));
@@ -255,31 +271,6 @@ std::string describe(const Scenario& s) {
            " peer " + std::to_string(fault.peer) + " core " + std::to_string(fault.core) + " at " +
            (fault.at_permille == 0 ? std::to_string(fault.at) : std::to_string(fault.at_permille) + "/1000") + " ns " +
            std::to_string(fault.ns) + (fault.is_silent ? " silent" : "");
-}
-
-Batch make_batch(const Channel& channel, uint32_t rank, uint32_t round) {
-    const CommunicatorLimits& limits = channel.config.limits;
-    const CallShape& shape = channel.shape;
-    sim::Random random(channel.seed * 0x9E3779B97F4A7C15ULL + rank * 64 + round);
-    Batch batch;
-    batch.max_tokens = limits.max_tokens;
-    batch.num_tokens = shape.is_uneven ? static_cast<uint32_t>(random.below(limits.max_tokens + 1)) : limits.max_tokens;
-    batch.hidden = shape.hidden;
-    batch.num_topk = shape.num_topk;
-    std::vector<int32_t> experts(limits.num_experts);
-    std::iota(experts.begin(), experts.end(), 0);
-    for (uint32_t token = 0; token < batch.num_tokens; ++token) {
-        for (uint32_t column = 0; column < shape.num_topk; ++column) {
-            const uint32_t other = random.between(column, limits.num_experts - 1);
-            if (!shape.is_one_hot) std::swap(experts[column], experts[other]);
-            const bool is_hole = shape.hole_one_in != 0 && random.one_in(shape.hole_one_in);
-            batch.expert_ids.push_back(is_hole ? -1 : experts[column]);
-            if (shape.has_scales) batch.scales.push_back(static_cast<float>(random.below(1000)) / 997.0F);
-        }
-        for (uint32_t h = 0; h < shape.hidden; ++h)
-            batch.x.push_back(bf16_bits(static_cast<float>(random.below(4096)) / 64.0F - 32.0F));
-    }
-    return batch;
 }
 
 }  // namespace ascend_deepep::simulator

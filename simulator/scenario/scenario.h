@@ -32,11 +32,15 @@ struct Operation {
 // How a communicator is called.
 struct CallShape {
     CombineEngine engine = CombineEngine::kMte;
-    uint32_t hidden = 0, num_topk = 0;
+    uint32_t num_tokens = 0;  // of the rank with the most: M
+    uint32_t hidden = 0, num_topk = 0, num_experts = 0;
     bool is_uneven = false;
     bool has_scales = true;
     uint32_t hole_one_in = 0;  // every how many-th choice is no expert, 0: none
     bool is_one_hot = false;   // all tokens choose the same experts
+    Features features;
+    uint32_t masked_one_in = 0;   // with a mask: every how many-th entry of it is not set; 1: all
+    bool has_odd_values = false;  // of rows to be quantised: NaN, infinities, zeros, the smallest numbers
 };
 
 // Another communicator of the same processes. Each of its operations comes before the one of the first communicator
@@ -86,7 +90,13 @@ Channel channel_of(const Scenario& scenario, uint32_t number);
 // What of the world is at an edge, by name: ring sizes, numbers about to wrap, a second communicator.
 std::vector<std::string> conditions_of(const Scenario& scenario);
 
+// Which features its calls have, by name.
+std::vector<std::string> features_of(const Scenario& scenario);
+
 // Inputs of a rank in a round.
 Batch make_batch(const Channel& channel, uint32_t rank, uint32_t round);
+// What is masked is not looked at: ids there become anything, by `salt`, and weights where nothing is live no numbers.
+constexpr uint64_t kDispatchGarbage = 1, kCombineGarbage = 2;
+void garble_masked(uint64_t salt, Batch* batch);
 
 }  // namespace ascend_deepep::simulator

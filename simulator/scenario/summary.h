@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What many seeds were worth: worlds by fault and condition, those with failed calls, survivors, remote rows. Layer:
-// simulator.
+// What many seeds were worth: worlds by fault, condition and feature, those with failed calls, survivors, remote rows.
+// Layer: simulator.
 #pragma once
 
 #include <map>
@@ -20,6 +20,8 @@ class Summary {
         if (result.has_struck) ++struck_[std::string(sim::sim_fault_name(result.fault))];
         for (const std::string& condition : result.conditions)
             ++conditions_[condition];
+        for (const std::string& feature : result.features)
+            ++features_[feature];
     }
 
     uint64_t worlds() const { return worlds_; }
@@ -29,10 +31,13 @@ class Summary {
     const std::map<std::string, uint64_t>& struck() const { return struck_; }  // worlds, by fault
     const std::map<std::string, uint64_t>& conditions() const { return conditions_; }
 
+    const std::map<std::string, uint64_t>& features() const { return features_; }
+
     std::string text() const {
         return "worlds " + std::to_string(worlds_) + " with remote rows " + std::to_string(remote_) +
                " with failed calls " + std::to_string(failed_) + " with survivors " + std::to_string(with_survivors_) +
-               "\nstruck:" + list(struck_) + "\nconditions:" + list(conditions_) + "\n";
+               "\nstruck:" + list(struck_) + "\nconditions:" + list(conditions_) + "\nfeatures:" + list(features_) +
+               "\n";
     }
 
   private:
@@ -44,7 +49,7 @@ class Summary {
     }
 
     uint64_t worlds_ = 0, remote_ = 0, failed_ = 0, with_survivors_ = 0;
-    std::map<std::string, uint64_t> struck_, conditions_;
+    std::map<std::string, uint64_t> struck_, conditions_, features_;
 };
 
 }  // namespace ascend_deepep::simulator

@@ -2,8 +2,9 @@
 // Layer: simulator.
 #include "simulator/scenario/survivors.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "simulator/scenario/draw_features.h"
 
 namespace ascend_deepep::simulator {
 namespace {
@@ -13,11 +14,7 @@ constexpr uint64_t kOtherTags = uint64_t{0x20000} << 32;  // far from those of t
 // The channel of the first communicator for fewer ranks, with tags and inputs of its own.
 Channel new_channel(const Scenario& scenario, uint32_t number, uint32_t num_ranks) {
     Channel channel = channel_of(scenario, 0);
-    CommunicatorLimits& limits = channel.config.limits;
-    limits.num_experts = limits.num_experts / limits.num_ranks * num_ranks;
-    limits.num_ranks = num_ranks;
-    limits.num_topk = std::min(limits.num_topk, limits.num_experts);
-    channel.shape.num_topk = std::min(channel.shape.num_topk, limits.num_topk);
+    fit_ranks(num_ranks, &channel.config.limits, &channel.shape);
     channel.number = number;
     channel.config.tag_base += kOtherTags;
     channel.config.first_index = 0;

@@ -33,6 +33,8 @@ Scenario tiny_world(const std::string& name, uint32_t num_tokens) {
     scenario.world.tag_base = kTagBase;
     scenario.world.timeout_ns = kTimeoutNs;
     scenario.world.schedule = sim::kOrderly;
+    scenario.num_tokens = num_tokens;
+    scenario.num_experts = kRanks;
     scenario.hidden = kMinHidden;
     scenario.num_topk = kRanks;
     scenario.operations.push_back({OperationKind::kDispatch, Act::kGood, 0, 1});

@@ -30,6 +30,7 @@ def seeds_json(result: SeedsResult, kinds: Sequence[str], smallest: Smallest) ->
         "remote_percent": round(100 * result.remote / max(1, result.seeds), 1),
         "faults": {kind: result.struck[kind] for kind in kinds},
         "conditions": dict(sorted(result.conditions.items())),
+        "features": dict(sorted(result.features.items())),
         "failed_calls": result.failed_calls,
         "refused": len(result.refused),
         "steps": result.steps,
@@ -56,9 +57,10 @@ def _failure_json(failure: Failure, shrunk: Shrunk | None) -> dict[str, object]:
 
 
 def print_seeds(result: SeedsResult, kinds: Sequence[str], smallest: Smallest, console: Console) -> None:
-    """The tables of faults and conditions, a few numbers, the failures, and the last line."""
+    """The tables of faults, conditions and features, a few numbers, the failures, and the last line."""
     console.print(_table("fault that struck", {kind: result.struck[kind] for kind in kinds}))
     console.print(_table("condition", dict(sorted(result.conditions.items()))))
+    console.print(_table("feature", dict(sorted(result.features.items()))))
     remote = 100 * result.remote / max(1, result.seeds)
     lines = [
         f"several ranks and a row between them: {remote:.1f} % of the worlds; failed calls: {result.failed_calls}",
@@ -108,7 +110,17 @@ def seed_json(outcome: Outcome, description: str, settings: Mapping[str, str]) -
         "replay": outcome.job.options.command(outcome.job.seed),
     }
     if run is not None:
-        for name in ("steps", "events", "writes", "virtual_ns", "failed_calls", "fault", "struck", "conditions"):
+        for name in (
+            "steps",
+            "events",
+            "writes",
+            "virtual_ns",
+            "failed_calls",
+            "fault",
+            "struck",
+            "conditions",
+            "features",
+        ):
             value[name] = run[name]
         value["has_remote_row"] = run["has_remote_row"]
     return value
@@ -119,7 +131,7 @@ def print_seed(outcome: Outcome, description: str, console: Console) -> None:
     lines = [f"seed {outcome.job.seed}: {description}"]
     run = outcome.run
     if run is not None:
-        marks = {"struck": run["struck"], "conditions": run["conditions"]}
+        marks = {"struck": run["struck"], "conditions": run["conditions"], "features": run["features"]}
         more = "".join(f"; {name}: {', '.join(found)}" for name, found in marks.items() if found)
         lines.append(
             f"hash {run['hash']:016x}, {run['steps']} steps, {run['events']} events, {run['writes']} remote writes, "

@@ -31,6 +31,7 @@ class SeedsResult:
     hashes: set[int] = field(default_factory=set)
     struck: Counter[str] = field(default_factory=Counter)  # worlds by the fault that struck
     conditions: Counter[str] = field(default_factory=Counter)  # worlds by condition
+    features: Counter[str] = field(default_factory=Counter)  # worlds by feature of their calls
     remote: int = 0
     failed_calls: int = 0
     steps: int = 0
@@ -53,6 +54,7 @@ class SeedsResult:
         self.hashes.add(outcome.run["hash"])
         self.struck.update(outcome.run["struck"])
         self.conditions.update(outcome.run["conditions"])
+        self.features.update(outcome.run["features"])
         self.remote += outcome.run["has_remote_row"]
         self.failed_calls += outcome.run["failed_calls"]
         self.steps += outcome.run["steps"]

@@ -92,6 +92,39 @@ def _operations(world: World) -> Steps:
             yield {"operations": operations_text(candidate)}
 
 
+# Features of the calls, those that others need last.
+_FEATURELESS = {
+    "mask": "none",
+    "shared_x": "0",
+    "combine_int8": "0",
+    "weights": "0",
+    "running_sums": "0",
+    "performance": "0",
+    "odd_values": "0",
+    "copies": "rank",
+}
+
+
+def _features(world: World) -> Steps:
+    yield from _one_by_one(_FEATURELESS)(world)
+    if world["shared_ranks"] != "0":
+        experts = str(_local(world) * int(world["ranks"]))
+        yield {"shared": "0", "shared_ranks": "0", "experts": experts, "max_experts": experts}
+    if world["quant"] != "none" or world["dtype"] in ("e4m3", "e5m2"):
+        yield {"quant": "none", "dtype": "bf16", "quant_scales": "none"}
+    yield from _one_by_one({"dtype": "bf16", "max_shared": "0", "room_per_expert": "0"})(world)
+
+
+def _local(world: World) -> int:
+    """Experts of a rank that holds routed ones."""
+    return int(world["experts"]) // (int(world["ranks"]) - int(world["shared_ranks"]))
+
+
+def _of_local(local: int, ranks: int, world: World) -> dict[str, str]:
+    """So many experts a rank, in a world of so many ranks."""
+    return {"experts": str(local * (ranks - int(world["shared_ranks"]))), "max_experts": str(local * ranks)}
+
+
 def _less(now: int, least: int) -> list[int]:
     """Values below `now`, the least first, then nearer ones."""
     return sorted({least, (least + now) // 2, now - 1} - {now}) if now > least else []
@@ -110,10 +143,9 @@ def _fault(world: World) -> Steps:
 
 def _ranks(world: World) -> Steps:
     ranks = int(world["ranks"])
-    local = int(world["experts"]) // ranks
     operations = parse_operations(world["operations"])
     for fewer in _less(ranks, 1):
-        changes = {"ranks": str(fewer), "experts": str(local * fewer)}
+        changes = {"ranks": str(fewer), **_of_local(_local(world), fewer, world)}
         for name in ("fault_rank", "fault_peer"):
             changes[name] = str(int(world[name]) % fewer)
         if changes["fault_rank"] == changes["fault_peer"]:
@@ -133,15 +165,19 @@ def _cores(world: World) -> Steps:
 
 
 def _tokens(world: World) -> Steps:
-    for tokens in _less(int(world["max_tokens"]), 1):
-        yield {"max_tokens": str(tokens)}
+    for tokens in _less(int(world["tokens"]), 1):
+        yield {"max_tokens": str(tokens), "tokens": str(tokens)}
+    if world["tokens"] != world["max_tokens"]:
+        yield {"max_tokens": world["tokens"]}
 
 
 def _experts(world: World) -> Steps:
-    ranks = int(world["ranks"])
-    for local in _less(int(world["experts"]) // ranks, 1):
-        topk = min(int(world["topk"]), local * ranks)
-        yield {"experts": str(local * ranks), "topk": str(topk), "max_topk": str(topk)}
+    for local in _less(_local(world), 1):
+        experts = _of_local(local, int(world["ranks"]), world)
+        topk = str(min(int(world["topk"]), int(experts["experts"])))
+        yield {**experts, "topk": topk, "max_topk": topk}
+    if world["experts"] != world["max_experts"]:
+        yield {"max_experts": world["experts"]}
 
 
 def _topk(world: World) -> Steps:
@@ -173,6 +209,7 @@ def _one_by_one(values: dict[str, str]) -> Callable[[World], Steps]:
 KINDS: dict[str, Callable[[World], Steps]] = {
     "fault": _fault,
     "operations": _operations,
+    "features": _features,
     "ranks": _ranks,
     "cores": _cores,
     "tokens": _tokens,

@@ -7,10 +7,11 @@
 #include <limits>
 
 #include "rounds.h"
+#include "simulator/scenario/call_parts.h"
 
 namespace ascend_deepep::test {
 
-constexpr const char* kPerExpert = "fullmesh_v1";  // of comm_alg: a copy for each expert of a token
+constexpr CopyMode kPerExpert = CopyMode::kPerExpert;
 
 enum class Masking { kNone, kTokens, kPairs, kNothing };
 
@@ -21,70 +22,62 @@ struct FeatureCase {
     Masking masking = Masking::kNone;
     bool has_weights = false;
     bool has_shared_x = false;
-    const char* comm_alg = "";
-};
-
-// A batch and what goes with it.
-struct FeatureBatch {
-    Batch batch;
-    Features features;
+    CopyMode copies = CopyMode::kPerRank;
 };
 
 // By the contract, 1.6: what a mask leaves of one token.
-inline bool expected_active(const FeatureBatch& b, uint32_t token) {
-    const Features& f = b.features;
-    if (f.mask_kind == MaskKind::kNone) return true;
-    if (f.mask_kind == MaskKind::kTokens) {
-        return f.mask[token] != 0;
+inline bool expected_active(const Batch& b, uint32_t token) {
+    if (b.features.mask == MaskKind::kNone) return true;
+    if (b.features.mask == MaskKind::kTokens) {
+        return b.mask[token] != 0;
     }
-    for (uint32_t column = 0; column < b.batch.num_topk; ++column)
-        if (f.mask[token * b.batch.num_topk + column] != 0) return true;
+    for (uint32_t column = 0; column < b.num_topk; ++column)
+        if (b.mask[token * b.num_topk + column] != 0) return true;
     return false;
 }
 
-inline bool expected_live(const FeatureBatch& b, uint32_t token, uint32_t column) {
-    const size_t pair = token * b.batch.num_topk + column;
-    const bool is_kept =
-        b.features.mask_kind == MaskKind::kPairs ? b.features.mask[pair] != 0 : expected_active(b, token);
-    return is_kept && b.batch.expert_ids[pair] >= 0;
+inline bool expected_live(const Batch& b, uint32_t token, uint32_t column) {
+    const size_t pair = token * b.num_topk + column;
+    const bool is_kept = b.features.mask == MaskKind::kPairs ? b.mask[pair] != 0 : expected_active(b, token);
+    return is_kept && b.expert_ids[pair] >= 0;
 }
 
 // Weights of columns that are not live are not a number, and ids behind a mask are garbage: nobody may look.
-inline FeatureBatch make_feature_batch(const FeatureCase& c, uint32_t rank, uint32_t seed) {
-    FeatureBatch result;
-    Batch& batch = result.batch;
-    Features& f = result.features;
-    batch = make_batch(c.base, rank, seed);
+inline Batch make_feature_batch(const FeatureCase& c, uint32_t rank, uint32_t seed) {
+    Batch batch = make_batch(c.base, rank, seed);
+    Features& f = batch.features;
     std::mt19937 random(seed * 77 + rank);
-    f.num_experts = c.base.experts;
-    f.shared_expert_num = c.shared_expert_num;
-    f.shared_expert_rank_num = c.shared_expert_rank_num;
+    batch.num_experts = c.base.experts;
+    f.shared_experts = c.shared_expert_num;
+    f.shared_ranks = c.shared_expert_rank_num;
     f.has_weights = c.has_weights;
-    f.comm_alg = c.comm_alg;
+    f.has_shared_x = c.has_shared_x;
+    f.copies = c.copies;
     const size_t num_pairs = size_t{batch.num_tokens} * batch.num_topk;
     if (c.masking == Masking::kTokens || (c.masking == Masking::kNothing && seed % 2 == 0)) {
-        f.mask_kind = MaskKind::kTokens;
+        f.mask = MaskKind::kTokens;
         for (uint32_t token = 0; token < batch.num_tokens; ++token)
-            f.mask.push_back(c.masking == Masking::kTokens && random() % 3 != 0 ? 1 : 0);
+            batch.mask.push_back(c.masking == Masking::kTokens && random() % 3 != 0 ? 1 : 0);
     } else if (c.masking != Masking::kNone) {
-        f.mask_kind = MaskKind::kPairs;
+        f.mask = MaskKind::kPairs;
         for (size_t pair = 0; pair < num_pairs; ++pair)
-            f.mask.push_back(c.masking == Masking::kPairs && random() % 3 == 0 ? 1 : 0);
+            batch.mask.push_back(c.masking == Masking::kPairs && random() % 3 == 0 ? 1 : 0);
     }
     constexpr int32_t kGarbage[] = {0x7FFFFFFF, -77, 0, 1 << 20, -1};
     for (uint32_t token = 0; token < batch.num_tokens; ++token) {
         for (uint32_t column = 0; column < batch.num_topk; ++column) {
             const size_t pair = size_t{token} * batch.num_topk + column;
-            const bool is_live = expected_live(result, token, column);
+            const bool is_live = expected_live(batch, token, column);
             if (!is_live) batch.scales[pair] = std::numeric_limits<float>::quiet_NaN();
             if (!is_live && batch.expert_ids[pair] >= 0) batch.expert_ids[pair] = kGarbage[random() % 5];
         }
     }
     if (c.has_shared_x) {
         for (size_t i = 0; i < size_t{batch.num_tokens} * batch.hidden; ++i)
-            f.shared_expert_x.push_back(bf16_bits(static_cast<float>(random() % 512) / 16.0F - 16.0F));
+            batch.shared_x.push_back(bf16_bits(static_cast<float>(random() % 512) / 16.0F - 16.0F));
     }
-    return result;
+    if (c.has_weights) batch.weights = batch.scales;
+    return batch;
 }
 
 // Where the row of a live (token, column) of `source` goes. By the contract, 1.5.
@@ -93,23 +86,22 @@ struct ExpectedPlace {
     uint32_t local;
     uint32_t expert;  // shared ones behind the routed
 };
-inline ExpectedPlace expected_place(const FeatureCase& c, const FeatureBatch& b, uint32_t source, uint32_t token,
+inline ExpectedPlace expected_place(const FeatureCase& c, const Batch& b, uint32_t source, uint32_t token,
                                     uint32_t column) {
-    if (column >= b.batch.num_topk) {
-        const uint32_t shared = column - b.batch.num_topk;
+    if (column >= b.num_topk) {
+        const uint32_t shared = column - b.num_topk;
         const uint32_t each = c.shared_expert_rank_num / c.shared_expert_num;
         return {shared * each + source % each, 0, c.base.experts + shared};
     }
-    const auto id = static_cast<uint32_t>(b.batch.expert_ids[token * b.batch.num_topk + column]);
+    const auto id = static_cast<uint32_t>(b.expert_ids[token * b.num_topk + column]);
     const uint32_t each = c.base.experts / (c.base.num_ranks - c.shared_expert_rank_num);
     return {c.shared_expert_rank_num + id / each, id % each, id};
 }
-inline bool expected_sent(const FeatureBatch& b, uint32_t token, uint32_t column) {
-    return column < b.batch.num_topk ? expected_live(b, token, column) : expected_active(b, token);
+inline bool expected_sent(const Batch& b, uint32_t token, uint32_t column) {
+    return column < b.num_topk ? expected_live(b, token, column) : expected_active(b, token);
 }
 
 struct ExpectedCall : ExpectedRows {
-    std::vector<float> weights;
     std::vector<uint32_t> experts;  // of each row
 };
 
@@ -117,14 +109,14 @@ struct ExpectedRow {
     uint32_t token, column, expert;
 };
 
-inline ExpectedCall expected_dispatch(const FeatureCase& c, const std::vector<FeatureBatch>& batches, uint32_t rank) {
+inline ExpectedCall expected_dispatch(const FeatureCase& c, const std::vector<Batch>& batches, uint32_t rank) {
     const bool is_shared = rank < c.shared_expert_rank_num;
     const uint32_t experts = is_shared ? 1 : c.base.experts / (c.base.num_ranks - c.shared_expert_rank_num);
     std::vector<std::vector<ExpectedRow>> blocks(size_t{experts} * c.base.num_ranks);  // [local expert][source]
     for (uint32_t source = 0; source < c.base.num_ranks; ++source) {
-        const FeatureBatch& b = batches[source];
-        for (uint32_t token = 0; token < b.batch.num_tokens; ++token) {
-            for (uint32_t column = 0; column < b.batch.num_topk + c.shared_expert_num; ++column) {
+        const Batch& b = batches[source];
+        for (uint32_t token = 0; token < b.num_tokens; ++token) {
+            for (uint32_t column = 0; column < b.num_topk + c.shared_expert_num; ++column) {
                 if (!expected_sent(b, token, column)) continue;
                 const ExpectedPlace place = expected_place(c, b, source, token, column);
                 if (place.rank != rank) continue;
@@ -135,7 +127,7 @@ inline ExpectedCall expected_dispatch(const FeatureCase& c, const std::vector<Fe
     ExpectedCall result;
     for (uint32_t block = 0; block < blocks.size(); ++block) {
         const uint32_t source = block % c.base.num_ranks;
-        const Batch& batch = batches[source].batch;
+        const Batch& batch = batches[source];
         if (source == 0) result.token_nums.push_back(0);
         for (const auto& [token, column, expert] : blocks[block]) {
             result.triples.insert(result.triples.end(), {static_cast<int32_t>(source), static_cast<int32_t>(token),
@@ -152,22 +144,21 @@ inline ExpectedCall expected_dispatch(const FeatureCase& c, const std::vector<Fe
 }
 
 // By the contract, 3.2, and zeros where nothing is to be summed.
-inline std::vector<uint16_t> expected_combine(const FeatureCase& c, const FeatureBatch& b, uint32_t source) {
-    const uint32_t columns = b.batch.num_topk + c.shared_expert_num;
-    std::vector<uint16_t> result(size_t{b.batch.num_tokens} * b.batch.hidden);
-    for (uint32_t token = 0; token < b.batch.num_tokens; ++token) {
-        for (uint32_t h = 0; h < b.batch.hidden; ++h) {
-            const size_t at = size_t{token} * b.batch.hidden + h;
+inline std::vector<uint16_t> expected_combine(const FeatureCase& c, const Batch& b, uint32_t source) {
+    const uint32_t columns = b.num_topk + c.shared_expert_num;
+    std::vector<uint16_t> result(size_t{b.num_tokens} * b.hidden);
+    for (uint32_t token = 0; token < b.num_tokens; ++token) {
+        for (uint32_t h = 0; h < b.hidden; ++h) {
+            const size_t at = size_t{token} * b.hidden + h;
             float sum = 0.0F;
             for (uint32_t column = 0; column < columns; ++column) {
                 if (!expected_sent(b, token, column)) continue;
                 const uint32_t expert = expected_place(c, b, source, token, column).expert;
-                const float y = bf16_value(expert_step(b.batch.x[at], static_cast<int>(expert)));
-                const float term =
-                    column < b.batch.num_topk ? b.batch.scales[token * b.batch.num_topk + column] * y : y;
+                const float y = bf16_value(expert_step(b.x[at], static_cast<int>(expert)));
+                const float term = column < b.num_topk ? b.scales[token * b.num_topk + column] * y : y;
                 sum = sum + term;
             }
-            if (c.has_shared_x && expected_active(b, token)) sum = sum + bf16_value(b.features.shared_expert_x[at]);
+            if (c.has_shared_x && expected_active(b, token)) sum = sum + bf16_value(b.shared_x[at]);
             result[at] = bf16_bits(sum);
         }
     }
@@ -190,12 +181,12 @@ inline bool begins_with(const std::vector<float>& values, const std::vector<floa
 }
 
 inline void check_feature_round(RankMachine& rank, const FeatureCase& c, uint32_t round) {
-    std::vector<FeatureBatch> batches;
+    std::vector<Batch> batches;
     for (uint32_t r = 0; r < c.base.num_ranks; ++r)
         batches.push_back(make_feature_batch(c, r, round));
-    const FeatureBatch& own = batches[rank.rank()];
+    const Batch& own = batches[rank.rank()];
     const ExpectedCall expected = expected_dispatch(c, batches, rank.rank());
-    const FeatureResult got = rank.dispatch(own.batch, own.features);
+    const DispatchResult got = rank.dispatch(own);
     CHECK_EQ(got.outcome.code, Code::kOk);
     if (got.outcome.code != Code::kOk) return;
     CHECK(got.ep_recv_counts == expected.counts);
@@ -203,9 +194,8 @@ inline void check_feature_round(RankMachine& rank, const FeatureCase& c, uint32_
     CHECK_EQ(static_cast<size_t>(got.outcome.num_rows), expected.experts.size());
     CHECK(std::equal(expected.rows.begin(), expected.rows.end(), got.expand_x.begin()));
     CHECK(std::equal(expected.triples.begin(), expected.triples.end(), got.assist_info.begin()));
-    if (c.has_weights) CHECK(begins_with(got.expand_scales, expected.weights, -7.0F));
-    const CombineResult combined =
-        rank.combine(own.batch, got, expert_outputs(expected, got, c.base.hidden), own.features);
+    if (c.has_weights) CHECK(begins_with(got.expand_scales, expected.weights, kPoisonFloat));
+    const CombineResult combined = rank.combine(own, got, expert_outputs(expected, got, c.base.hidden));
     CHECK_EQ(combined.outcome.code, Code::kOk);
     CHECK(combined.x == expected_combine(c, own, rank.rank()));
 }
@@ -213,7 +203,7 @@ inline void check_feature_round(RankMachine& rank, const FeatureCase& c, uint32_
 inline WorldOptions world_of(const FeatureCase& c, const char* policy) {
     WorldOptions options = world_of(c.base, policy);
     options.limits.shared_expert_num = c.shared_expert_num;
-    options.limits.per_expert_copies = std::strcmp(c.comm_alg, kPerExpert) == 0 ? 1 : 0;
+    options.limits.per_expert_copies = c.copies == kPerExpert ? 1 : 0;
     return options;
 }
 

@@ -105,12 +105,12 @@ TEST(copies_per_rank_and_per_expert_in_turn) {
         run_world(world_of(c, policy), [&](RankMachine& rank) {
             for (uint32_t round = 0; round < 6; ++round) {
                 FeatureCase turn = c;
-                if (round % 2 != 0) turn.comm_alg = "";
+                if (round % 2 != 0) turn.copies = CopyMode::kPerRank;
                 check_feature_round(rank, turn, round);
             }
-            FeatureBatch own = make_feature_batch(c, rank.rank(), 6);
-            if (rank.rank() == 2) own.features.comm_alg = "";
-            const FeatureResult got = rank.dispatch(own.batch, own.features);
+            Batch own = make_feature_batch(c, rank.rank(), 6);
+            if (rank.rank() == 2) own.features.copies = CopyMode::kPerRank;
+            const DispatchResult got = rank.dispatch(own);
             CHECK_EQ(got.outcome.code, Code::kSignature);
             CHECK_EQ(got.outcome.refusal.field, Field::kCopyMode);
             check_feature_round(rank, c, 7);
@@ -124,14 +124,14 @@ TEST(copies_per_expert_are_one_for_each_row) {
     for (const bool is_per_expert : {false, true}) {
         FeatureCase c{{2, 8, 4, 8, 64, 8}, 0, 0, Masking::kNone, false, false, kPerExpert};
         const WorldOptions options = world_of(c, "fast");
-        if (!is_per_expert) c.comm_alg = "";
+        if (!is_per_expert) c.copies = CopyMode::kPerRank;
         run_world(options, [&](RankMachine& rank) {
-            const FeatureBatch own = make_feature_batch(c, rank.rank(), 1);
-            rank.dispatch(own.batch, own.features);
+            const Batch own = make_feature_batch(c, rank.rank(), 1);
+            rank.dispatch(own);
             if (rank.rank() != 0) return;
             uint64_t rows = 0, tokens = 0;
             for (uint32_t token = 0; token < 8; ++token) {
-                const auto ids = own.batch.expert_ids.begin() + token * 4;
+                const auto ids = own.expert_ids.begin() + token * 4;
                 const auto remote = std::count_if(ids, ids + 4, [](int32_t id) { return id >= 4; });
                 rows += static_cast<uint64_t>(remote);
                 tokens += remote != 0 ? 1 : 0;
@@ -183,7 +183,7 @@ FeatureCase random_case(uint32_t seed) {
     c.masking = static_cast<Masking>(one_of(4));
     c.has_weights = one_of(2) == 0;
     c.has_shared_x = c.shared_expert_num == 0 && one_of(2) == 0;
-    c.comm_alg = one_of(2) == 0 ? kPerExpert : "";
+    c.copies = one_of(2) == 0 ? kPerExpert : CopyMode::kPerRank;
     return c;
 }
 TEST(random_features) {
@@ -198,14 +198,13 @@ TEST(random_features) {
 constexpr FeatureCase kMasked{{3, 6, 2, 6, 128, 8}, 0, 0, Masking::kPairs};
 
 // Every rank dispatches with masks; rank 1 combines with another one, as `change` makes it.
-void expect_other_ids(const FeatureCase& c, const std::function<void(FeatureBatch&)>& change) {
+void expect_other_ids(const FeatureCase& c, const std::function<void(Batch&)>& change) {
     for (const char* policy : {"fast", "sim"}) {
         run_world(world_of(c, policy), [&](RankMachine& rank) {
-            FeatureBatch own = make_feature_batch(c, rank.rank(), 4);
-            const FeatureResult dispatched = rank.dispatch(own.batch, own.features);
+            Batch own = make_feature_batch(c, rank.rank(), 4);
+            const DispatchResult dispatched = rank.dispatch(own);
             if (rank.rank() == 1) change(own);
-            const OperationOutcome outcome =
-                rank.combine(own.batch, dispatched, dispatched.expand_x, own.features).outcome;
+            const OperationOutcome outcome = rank.combine(own, dispatched, dispatched.expand_x).outcome;
             CHECK_EQ(outcome.code, Code::kOtherIds);
             CHECK_EQ(outcome.refusal.rank, 1U);
             check_feature_round(rank, c, 5);
@@ -216,36 +215,35 @@ void expect_other_ids(const FeatureCase& c, const std::function<void(FeatureBatc
 TEST(combine_refuses_another_mask) {
     // A pair that was live is masked; one that was masked is live.
     for (const bool was_live : {true, false}) {
-        expect_other_ids(kMasked, [was_live](FeatureBatch& own) {
-            std::vector<uint8_t>& mask = own.features.mask;
+        expect_other_ids(kMasked, [was_live](Batch& own) {
+            std::vector<uint8_t>& mask = own.mask;
             const size_t pair = static_cast<size_t>(
                 std::find_if(mask.begin(), mask.end(), [=](uint8_t v) { return (v != 0) == was_live; }) - mask.begin());
             mask[pair] = was_live ? 0 : 1;
-            own.batch.expert_ids[pair] = own.batch.expert_ids[pair ^ 1] == 5 ? 4 : 5;
+            own.expert_ids[pair] = own.expert_ids[pair ^ 1] == 5 ? 4 : 5;
         });
     }
-    expect_other_ids({{3, 6, 2, 6, 128, 8}, 0, 0, Masking::kTokens},
-                     [](FeatureBatch& own) { own.features.mask.assign(6, 0); });
+    expect_other_ids({{3, 6, 2, 6, 128, 8}, 0, 0, Masking::kTokens}, [](Batch& own) { own.mask.assign(6, 0); });
 }
 
 // Tokens without a choice: only the activity differs, and with it the rows of shared experts.
 TEST(combine_refuses_another_activity) {
     expect_other_ids({{3, 6, 2, 4, 128, 8, Routing::kNone}, 1, 1, Masking::kTokens},
-                     [](FeatureBatch& own) { own.features.mask_kind = MaskKind::kNone; });
+                     [](Batch& own) { own.features.mask = MaskKind::kNone; });
 }
 
 // What counts is what a mask says, not how.
 TEST(combine_takes_the_same_mask_in_another_form) {
     const FeatureCase c{{3, 6, 2, 6, 128, 8}, 0, 0, Masking::kTokens};
     run_world(world_of(c, "sim"), [&](RankMachine& rank) {
-        FeatureBatch own = make_feature_batch(c, rank.rank(), 4);
-        const FeatureResult dispatched = rank.dispatch(own.batch, own.features);
+        Batch own = make_feature_batch(c, rank.rank(), 4);
+        const DispatchResult dispatched = rank.dispatch(own);
         std::vector<uint8_t> pairs;
         for (uint32_t token = 0; token < 6; ++token)
             pairs.insert(pairs.end(), 2, expected_active(own, token) ? 0x80 : 0);
-        own.features.mask_kind = MaskKind::kPairs;
-        own.features.mask = pairs;
-        CHECK_EQ(rank.combine(own.batch, dispatched, dispatched.expand_x, own.features).outcome.code, Code::kOk);
+        own.features.mask = MaskKind::kPairs;
+        own.mask = pairs;
+        CHECK_EQ(rank.combine(own, dispatched, dispatched.expand_x).outcome.code, Code::kOk);
     });
 }
 
@@ -253,13 +251,13 @@ TEST(combine_takes_the_same_mask_in_another_form) {
 TEST(an_id_in_front_of_the_mask_is_validated) {
     for (const char* policy : {"fast", "sim"}) {
         run_world(world_of(kMasked, policy), [&](RankMachine& rank) {
-            FeatureBatch own = make_feature_batch(kMasked, rank.rank(), 4);
+            Batch own = make_feature_batch(kMasked, rank.rank(), 4);
             if (rank.rank() == 1) {
-                own.features.mask.assign(12, 1);
-                own.features.mask[3] = 0;
-                own.batch.expert_ids = {0, 1, 2, 99, 3, 3, 0, 1, 2, 3, 4, 5};
+                own.mask.assign(12, 1);
+                own.mask[3] = 0;
+                own.expert_ids = {0, 1, 2, 99, 3, 3, 0, 1, 2, 3, 4, 5};
             }
-            const FeatureResult got = rank.dispatch(own.batch, own.features);
+            const DispatchResult got = rank.dispatch(own);
             CHECK_EQ(got.outcome.code, Code::kDuplicateExpert);
             CHECK_EQ(got.outcome.refusal.token, 2U);
             CHECK_EQ(got.outcome.refusal.column, 1U);
@@ -275,16 +273,16 @@ TEST(combine_refuses_a_column_behind_the_shared_ones) {
     const FeatureCase c{{3, 6, 2, 4, 128, 8}, 1, 1};
     for (const char* policy : {"fast", "sim"}) {
         run_world(world_of(c, policy), [&](RankMachine& rank) {
-            const FeatureBatch own = make_feature_batch(c, rank.rank(), 4);
-            FeatureResult got = rank.dispatch(own.batch, own.features);
+            const Batch own = make_feature_batch(c, rank.rank(), 4);
+            DispatchResult got = rank.dispatch(own);
             CHECK(rank.rank() != 0 || got.assist_info[2] == 2);
             const int32_t column = got.assist_info[2];
             if (rank.rank() == 0) got.assist_info[2] = 3;
-            const OperationOutcome outcome = rank.combine(own.batch, got, got.expand_x, own.features).outcome;
+            const OperationOutcome outcome = rank.combine(own, got, got.expand_x).outcome;
             CHECK_EQ(outcome.code, Code::kBadTriple);
             CHECK_EQ(outcome.refusal.limit, int64_t{3});
             got.assist_info[2] = column;
-            CHECK_EQ(rank.combine(own.batch, got, got.expand_x, own.features).outcome.code, Code::kOk);
+            CHECK_EQ(rank.combine(own, got, got.expand_x).outcome.code, Code::kOk);
         });
     }
 }
@@ -293,9 +291,9 @@ TEST(combine_refuses_a_column_behind_the_shared_ones) {
 TEST(ranks_with_other_shared_experts_are_refused) {
     const FeatureCase c{{4, 6, 2, 6, 128, 8}, 2, 2};
     run_world(world_of(c, "sim"), [&](RankMachine& rank) {
-        FeatureBatch own = make_feature_batch(c, rank.rank(), 4);
-        if (rank.rank() == 3) own.features.shared_expert_num = 1;
-        const FeatureResult got = rank.dispatch(own.batch, own.features);
+        Batch own = make_feature_batch(c, rank.rank(), 4);
+        if (rank.rank() == 3) own.features.shared_experts = 1;
+        const DispatchResult got = rank.dispatch(own);
         CHECK_EQ(got.outcome.code, Code::kSignature);
         CHECK_EQ(got.outcome.refusal.field, Field::kSharedExpertNum);
         check_feature_round(rank, {{4, 6, 2, 4, 128, 8}, 2, 2}, 5);

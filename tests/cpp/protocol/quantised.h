@@ -98,7 +98,7 @@ inline Round make_round(const QuantCase& c, uint32_t seed) {
     round.x_row_bytes = c.shape.hidden * (is_fp8 ? 1 : 2);
     for (uint32_t rank = 0; rank < c.shape.num_ranks; ++rank) {
         round.batches.push_back(make_batch(c.shape, rank, seed));
-        round.batches.back().dtype = c.dtype;
+        round.batches.back().features.dtype = c.dtype;
         std::vector<uint8_t> bytes;
         std::vector<float> scales;
         for (uint32_t token = 0; token < round.batches.back().num_tokens; ++token) {

@@ -34,6 +34,14 @@ int64_t us_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
 }
 
+// A batch whose calls have performance_info; `before`: what stands there.
+Batch timed_batch(const Case& c, uint32_t rank, int64_t before) {
+    Batch batch = make_batch(c, rank, 1);
+    batch.features.has_performance = true;
+    batch.performance_info.assign(c.num_ranks, before);
+    return batch;
+}
+
 // Rank 1 begins its call long after the others, in dispatch as in combine.
 TEST(a_late_rank_is_waited_for) {
     for (const CombineEngine engine : {CombineEngine::kMte, CombineEngine::kUrma}) {
@@ -42,22 +50,21 @@ TEST(a_late_rank_is_waited_for) {
             options.engine = engine;
             Meeting meeting(kCase.num_ranks);
             run_world(options, [&](RankMachine& rank) {
-                const Batch batch = make_batch(kCase, rank.rank(), 1);
-                std::vector<int64_t> waits[2] = {std::vector<int64_t>(3, 0), std::vector<int64_t>(3, 0)};
-                Features features;
+                const Batch batch = timed_batch(kCase, rank.rank(), 0);
                 DispatchResult dispatched;
                 for (const bool is_dispatch : {true, false}) {
-                    std::vector<int64_t>& info = waits[is_dispatch ? 0 : 1];
-                    features.performance_info = &info;
+                    std::vector<int64_t> info;
                     meeting.join();
                     if (rank.rank() == 1) std::this_thread::sleep_for(milliseconds(100));
                     const auto start = std::chrono::steady_clock::now();
                     if (is_dispatch) {
-                        dispatched = rank.dispatch(batch, features);
+                        dispatched = rank.dispatch(batch);
                         CHECK_EQ(dispatched.outcome.code, Code::kOk);
+                        info = dispatched.performance_info;
                     } else {
-                        const CombineResult sums = rank.combine(batch, dispatched, dispatched.expand_x, features);
+                        const CombineResult sums = rank.combine(batch, dispatched, dispatched.expand_x);
                         CHECK_EQ(sums.outcome.code, Code::kOk);
+                        info = sums.performance_info;
                     }
                     const int64_t call_us = us_since(start);
                     for (const int64_t us : info)
@@ -73,13 +80,10 @@ TEST(a_late_rank_is_waited_for) {
 TEST(waits_are_combined_with_what_is_there) {
     constexpr int64_t kMost = int64_t{1} << 50;
     run_world(world_of(kCase, "fast"), [&](RankMachine& rank) {
-        const Batch batch = make_batch(kCase, rank.rank(), 1);
-        std::vector<int64_t> info(3, kMost);
-        Features features;
-        features.performance_info = &info;
-        const DispatchResult dispatched = rank.dispatch(batch, features);
-        rank.combine(batch, dispatched, dispatched.expand_x, features);
-        CHECK(all_are(info, kMost));
+        const Batch batch = timed_batch(kCase, rank.rank(), kMost);
+        const DispatchResult dispatched = rank.dispatch(batch);
+        CHECK(all_are(dispatched.performance_info, kMost));
+        CHECK(all_are(rank.combine(batch, dispatched, dispatched.expand_x).performance_info, kMost));
     });
 }
 
@@ -91,13 +95,11 @@ TEST(late_copies_and_rows_are_waited_for) {
         options.engine = CombineEngine::kUrma;
         Meeting meeting(c.num_ranks);
         run_world(options, [&](RankMachine& rank) {
-            const Batch batch = make_batch(c, rank.rank(), 1);
+            const Batch batch = timed_batch(c, rank.rank(), 0);
             auto* depth = &reinterpret_cast<QueueContext*>(rank.fabric().engine().queue_table())->sq_depth;
             DispatchResult dispatched;
             for (const bool is_dispatch : {true, false}) {
-                std::vector<int64_t> info(2, 0);
-                Features features;
-                features.performance_info = &info;
+                std::vector<int64_t> info;
                 if (rank.rank() == 1) __atomic_store_n(depth, 0U, __ATOMIC_RELEASE);
                 meeting.join();
                 std::thread late([&] {
@@ -106,11 +108,13 @@ TEST(late_copies_and_rows_are_waited_for) {
                     __atomic_store_n(depth, options.queue_depth, __ATOMIC_RELEASE);
                 });
                 if (is_dispatch) {
-                    dispatched = rank.dispatch(batch, features);
+                    dispatched = rank.dispatch(batch);
                     CHECK_EQ(dispatched.outcome.code, Code::kOk);
+                    info = dispatched.performance_info;
                 } else {
-                    const CombineResult sums = rank.combine(batch, dispatched, dispatched.expand_x, features);
+                    const CombineResult sums = rank.combine(batch, dispatched, dispatched.expand_x);
                     CHECK_EQ(sums.outcome.code, Code::kOk);
+                    info = sums.performance_info;
                 }
                 late.join();
                 if (rank.rank() == 0) CHECK(info[1] >= kLongUs);

@@ -24,43 +24,24 @@ constexpr uint64_t kNonce = 77;
 // A copy of the data that begins `shift` elements behind its (64 B aligned or not) storage.
 template <typename T>
 std::vector<T> shifted(const std::vector<T>& data, uint32_t shift) {
+    if (data.empty()) return {};
     std::vector<T> result(shift);
     result.insert(result.end(), data.begin(), data.end());
     return result;
 }
 
-// Where the kernel is to find it. Without a shift it is the caller's own, which a replay finds again.
-template <typename T>
-const T* placed(const std::vector<T>& data, const std::vector<T>& copy, uint32_t shift) {
-    return shift == 0 ? data.data() : copy.data() + shift;
-}
-
-op_host::CommonAttributes attributes_of(const CommunicatorLimits& limits, uint32_t rank, const Batch& batch,
-                                        const Features& features) {
-    op_host::CommonAttributes result = attributes(limits, rank, batch);
-    if (features.num_experts != 0) result.moe_expert_num = features.num_experts;
-    result.shared_expert_num = features.shared_expert_num;
-    result.shared_expert_rank_num = features.shared_expert_rank_num;
+Batch shifted(const Batch& batch) {
+    Batch result = batch;
+    result.expert_ids = shifted(batch.expert_ids, batch.shift);
+    result.x = shifted(batch.x, batch.shift);
+    result.x_bytes = shifted(batch.x_bytes, batch.shift);
+    result.scales = shifted(batch.scales, batch.shift);
+    result.mask = shifted(batch.mask, batch.shift);
+    result.weights = shifted(batch.weights, batch.shift);
+    result.factors = shifted(batch.factors, batch.shift);
+    result.travelling = shifted(batch.travelling, batch.shift);
+    result.shared_x = shifted(batch.shared_x, batch.shift);
     return result;
-}
-
-// What both calls have alike.
-template <typename Call, typename Addresses>
-void add_features(const Batch& batch, const Features& features, Call* call, Addresses* addresses,
-                  std::vector<twin::GmRange>* ranges) {
-    if (features.mask_kind != MaskKind::kNone) {
-        std::vector<int64_t> shape = {batch.num_tokens};
-        if (features.mask_kind == MaskKind::kPairs) shape.push_back(batch.num_topk);
-        call->x_active_mask = tensor(Dtype::kBool, shape);
-        addresses->x_active_mask = address(features.mask.data());
-        ranges->push_back(range(features.mask));
-    }
-    if (features.performance_info != nullptr) {
-        const auto size = static_cast<int64_t>(features.performance_info->size());
-        call->performance_info = tensor(Dtype::kInt64, {size});
-        addresses->performance_info = address(features.performance_info->data());
-        ranges->push_back(range(*features.performance_info));
-    }
 }
 
 }  // namespace
@@ -119,93 +100,6 @@ OperationOutcome RankMachine::replay() {
     return fabric_->control_page().outcome;
 }
 
-FeatureResult RankMachine::dispatch(const Batch& batch, const Features& features) {
-    op_host::DispatchCall call;
-    op_host::DispatchAddresses addresses{};
-    std::vector<twin::GmRange> ranges;
-    add_features(batch, features, &call, &addresses, &ranges);
-    if (features.has_weights) call.expert_scales = tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
-    call.x = tensor(batch.dtype, {batch.num_tokens, batch.hidden});
-    call.expert_ids = tensor(Dtype::kInt32, {batch.num_tokens, batch.num_topk});
-    call.attributes = attributes_of(options_.limits, rank_, batch, features);
-    call.attributes.comm_alg = features.comm_alg;
-    op_host::DispatchShapes shapes;
-    const op_host::Status status = op_host::check_dispatch(options_.limits, rank_, unmasked(call), &shapes);
-    if (!status.ok()) throw std::runtime_error(status.message);
-    FeatureResult result;
-    result.capacity_rows = static_cast<uint32_t>(shapes.capacity_rows);
-    result.expand_x.assign(static_cast<size_t>(shapes.capacity_rows * shapes.hidden), 0x7F7F);
-    result.assist_info.assign(static_cast<size_t>(shapes.assist_info), 0x7F7F7F7F);
-    result.ep_recv_counts.assign(static_cast<size_t>(shapes.ep_recv_counts), -7);
-    result.expert_token_nums.assign(static_cast<size_t>(shapes.expert_token_nums), -7);
-    if (features.has_weights) result.expand_scales.assign(static_cast<size_t>(shapes.expand_scales), -7.0F);
-    const auto x = shifted(batch.x, batch.shift);
-    const auto ids = shifted(batch.expert_ids, batch.shift);
-    addresses.x = address(placed(batch.x, x, batch.shift));
-    addresses.expert_ids = address(placed(batch.expert_ids, ids, batch.shift));
-    addresses.expert_scales = address(batch.scales.data());
-    addresses.expand_x = address(result.expand_x.data());
-    addresses.expand_scales = address(result.expand_scales.data());
-    addresses.assist_info = address(result.assist_info.data());
-    addresses.ep_recv_counts = address(result.ep_recv_counts.data());
-    addresses.expert_token_nums = address(result.expert_token_nums.data());
-    for (const twin::GmRange& own : {range(x), range(ids), range(batch.x), range(batch.expert_ids), range(batch.scales),
-                                     range(result.expand_x), range(result.expand_scales), range(result.assist_info),
-                                     range(result.ep_recv_counts), range(result.expert_token_nums)})
-        ranges.push_back(own);
-    DispatchTiling tiling;
-    op_host::make_dispatch_tiling(options_.limits, machine(), call, addresses, &tiling);
-    launch(OperationKind::kDispatch, &tiling, sizeof(tiling), std::move(ranges));
-    result.outcome = fabric_->control_page().outcome;
-    result.record = fabric_->control_page().record;
-    return result;
-}
-
-CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dispatched,
-                                   const std::vector<uint16_t>& expert_out, const Features& features) {
-    op_host::CombineCall call;
-    op_host::CombineAddresses addresses{};
-    std::vector<twin::GmRange> ranges;
-    add_features(batch, features, &call, &addresses, &ranges);
-    if (!features.shared_expert_x.empty()) call.shared_expert_x = tensor(batch.dtype, {batch.num_tokens, batch.hidden});
-    call.expand_x = tensor(batch.dtype, {dispatched.capacity_rows, batch.hidden});
-    call.expert_ids = tensor(Dtype::kInt32, {batch.num_tokens, batch.num_topk});
-    call.assist_info_for_combine = tensor(Dtype::kInt32, {static_cast<int64_t>(dispatched.assist_info.size())});
-    call.ep_send_counts = tensor(Dtype::kInt32, {static_cast<int64_t>(dispatched.ep_recv_counts.size())});
-    if (!batch.scales.empty())
-        call.expert_scales = tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
-    else
-        call.expert_scales = tensor(Dtype::kFp32, {0});
-    call.attributes = attributes_of(options_.limits, rank_, batch, features);
-    const op_host::Status status = op_host::check_combine(options_.limits, rank_, unmasked(call));
-    if (!status.ok()) throw std::runtime_error(status.message);
-    CombineResult result;
-    result.x.assign(size_t{batch.num_tokens} * batch.hidden, 0x7F7F);
-    const auto out = shifted(expert_out, batch.shift);
-    const auto ids = shifted(batch.expert_ids, batch.shift);
-    const auto assist = shifted(dispatched.assist_info, batch.shift);
-    const auto counts = shifted(dispatched.ep_recv_counts, batch.shift);
-    const auto scales = shifted(batch.scales, batch.shift);
-    addresses.expand_x = address(placed(expert_out, out, batch.shift));
-    addresses.expert_ids = address(placed(batch.expert_ids, ids, batch.shift));
-    addresses.assist_info = address(placed(dispatched.assist_info, assist, batch.shift));
-    addresses.ep_send_counts = address(placed(dispatched.ep_recv_counts, counts, batch.shift));
-    addresses.expert_scales = batch.scales.empty() ? 0 : address(placed(batch.scales, scales, batch.shift));
-    addresses.shared_expert_x = address(features.shared_expert_x.data());
-    addresses.x_out = address(result.x.data());
-    for (const twin::GmRange& own :
-         {range(out), range(ids), range(assist), range(counts), range(scales), range(expert_out),
-          range(batch.expert_ids), range(dispatched.assist_info), range(dispatched.ep_recv_counts), range(batch.scales),
-          range(features.shared_expert_x), range(result.x)})
-        ranges.push_back(own);
-    CombineTiling tiling;
-    op_host::make_combine_tiling(options_.limits, machine(), options_.engine, call, addresses, &tiling);
-    launch(OperationKind::kCombine, &tiling, sizeof(tiling), std::move(ranges));
-    result.outcome = fabric_->control_page().outcome;
-    result.record = fabric_->control_page().record;
-    return result;
-}
-
 OperationOutcome RankMachine::dispatch(const op_host::DispatchCall& call, const op_host::DispatchAddresses& addresses,
                                        std::vector<twin::GmRange> ranges) {
     const op_host::Status status = op_host::check_dispatch(options_.limits, rank_, unmasked(call), nullptr);
@@ -224,6 +118,39 @@ OperationOutcome RankMachine::combine(const op_host::CombineCall& call, const op
     op_host::make_combine_tiling(options_.limits, machine(), options_.engine, call, addresses, &tiling);
     launch(OperationKind::kCombine, &tiling, sizeof(tiling), std::move(ranges));
     return fabric_->control_page().outcome;
+}
+
+DispatchResult RankMachine::dispatch(const Batch& batch) {
+    const op_host::DispatchCall call = dispatch_call(options_.limits, rank_, batch);
+    const op_host::DispatchShapes shapes = op_host::dispatch_shapes(call);
+    DispatchResult result = new_dispatch_result(call, shapes, batch, static_cast<uint64_t>(shapes.assist_info));
+    // Without a shift the kernel gets the caller's own tensors, which a replay finds again.
+    const Batch copy = batch.shift == 0 ? Batch{} : shifted(batch);
+    std::vector<twin::GmRange> ranges;
+    const op_host::DispatchAddresses addresses =
+        dispatch_addresses(batch.shift == 0 ? batch : copy, batch.shift, &result, &ranges);
+    result.outcome = dispatch(call, addresses, std::move(ranges));
+    result.record = fabric_->control_page().record;
+    return result;
+}
+
+CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dispatched,
+                                   const std::vector<uint16_t>& expert_out) {
+    const op_host::CombineCall call = combine_call(options_.limits, rank_, batch, dispatched);
+    CombineResult result = new_combine_result(batch);
+    const bool is_shifted = batch.shift != 0;
+    const Batch copy = is_shifted ? shifted(batch) : Batch{};
+    DispatchResult copied;
+    copied.assist_info = shifted(dispatched.assist_info, batch.shift);
+    copied.ep_recv_counts = shifted(dispatched.ep_recv_counts, batch.shift);
+    const std::vector<uint16_t> out = shifted(expert_out, batch.shift);
+    std::vector<twin::GmRange> ranges;
+    const op_host::CombineAddresses addresses =
+        is_shifted ? combine_addresses(copy, copied, out, batch.shift, &result, &ranges)
+                   : combine_addresses(batch, dispatched, expert_out, 0, &result, &ranges);
+    result.outcome = combine(call, addresses, std::move(ranges));
+    result.record = fabric_->control_page().record;
+    return result;
 }
 
 OperationOutcome RankMachine::refuse(OperationKind kind, const Refusal& refusal) {

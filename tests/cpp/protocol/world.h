@@ -17,23 +17,6 @@ namespace ascend_deepep::test {
 
 using namespace simulator;  // batches, results, the oracle
 
-// What a call has beside a batch.
-struct Features {
-    uint32_t num_experts = 0;  // 0: the communicator's
-    uint32_t shared_expert_num = 0;
-    uint32_t shared_expert_rank_num = 0;
-    MaskKind mask_kind = MaskKind::kNone;
-    std::vector<uint8_t> mask;                         // [num_tokens] or [num_tokens, num_topk], by its kind
-    bool has_weights = false;                          // dispatch gets the batch's scales
-    std::vector<uint16_t> shared_expert_x;             // [num_tokens, hidden], or empty
-    std::string comm_alg;                              // dispatch
-    std::vector<int64_t>* performance_info = nullptr;  // [num_ranks]
-};
-
-struct FeatureResult : DispatchResult {
-    std::vector<float> expand_scales;  // [capacity_rows] where weights travel
-};
-
 struct WorldOptions {
     CommunicatorLimits limits{};
     uint32_t num_cores = 8;
@@ -49,9 +32,9 @@ class RankMachine {
   public:
     RankMachine(const WorldOptions& options, uint32_t rank, const std::vector<int>& window_files);
 
-    FeatureResult dispatch(const Batch& batch, const Features& features = {});
-    CombineResult combine(const Batch& batch, const DispatchResult& dispatched, const std::vector<uint16_t>& expert_out,
-                          const Features& features = {});
+    DispatchResult dispatch(const Batch& batch);
+    CombineResult combine(const Batch& batch, const DispatchResult& dispatched,
+                          const std::vector<uint16_t>& expert_out);
     // A call as its test describes it. `ranges`: what it may touch.
     OperationOutcome dispatch(const op_host::DispatchCall& call, const op_host::DispatchAddresses& addresses,
                               std::vector<twin::GmRange> ranges);

@@ -33,7 +33,7 @@ def test_seeds_that_hold() -> None:
     value = value_of(done)
     assert list(value) == [
         *("seeds", "failures", "failed", "distinct", "seeds_per_s", "p95_ms", "max_ms", "seconds", "remote_percent"),
-        *("faults", "conditions", "failed_calls", "refused", "steps", "findings"),
+        *("faults", "conditions", "features", "failed_calls", "refused", "steps", "findings"),
     ]
     assert (value["seeds"], value["failures"], value["failed"], value["distinct"]) == (30, 0, [], 30)
     assert list(value["faults"]) == _simulator.faults()
@@ -43,7 +43,7 @@ def test_seeds_that_hold() -> None:
     shown = sim("--seeds", "30")
     assert shown.returncode == 0 and shown.stderr == ""
     assert re.fullmatch(r"HELD 30 seeds, 30 distinct runs, \d+ s", shown.stdout.splitlines()[-1])
-    assert all(kind in shown.stdout for kind in (*_simulator.faults(), *value["conditions"]))
+    assert all(kind in shown.stdout for kind in (*_simulator.faults(), *value["conditions"], *value["features"]))
 
 
 def test_worlds_are_worth_their_time() -> None:
@@ -144,7 +144,7 @@ def test_every_fault_can_be_asked_for() -> None:
         (["--drop", "a9"], "--drop 'a9' is not one of a1, a2, a3"),
         (["--set", "ranks"], "--set 'ranks' is not NAME=VALUE"),
         (["--set", "rank=2"], "'rank' is no setting"),
-        (["--set", "ranks=2", "--set", "experts=3"], "num_experts = 3 is not a multiple of num_ranks = 2"),
+        (["--set", "ranks=2", "--set", "experts=3"], "experts 3 is not a multiple of the 2 ranks that hold them"),
         (["--seed", "4", "--set", "hidden=8"], "hidden"),
         (["--kernels", "none.so"], "none.so"),
         (["--trace", "t.json"], "--trace does not go with seeds: it goes with --seed or --exhaustive --delays"),
