@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "simulator/scenario/checks/copies.h"
 #include "simulator/scenario/checks/error_record.h"
 #include "simulator/scenario/checks/outcome.h"
 #include "simulator/scenario/checks/results.h"
@@ -91,10 +92,13 @@ class Host {
         const uint32_t rank = seat.rank();
         const uint64_t sequence = seat.sequence();
         const uint64_t start_ns = world_.shared().now;
+        const std::vector<uint64_t> sent = copies_sent(channel, world_, rank);
         Played played = seat.perform(operation);
         const OperationOutcome outcome = played.outcome;
         world_.note(sim::TraceKind::kOperation, process_, static_cast<uint32_t>(outcome.code));
         check_results(seat, operation, played, world_.shared().now - start_ns);
+        if (played.has_dispatched && outcome.code == Code::kOk)
+            report("results", copies_fault(channel, world_, seat.inputs().round(operation.round)[rank], sent));
         if (play_.keeps_outputs) play_.result->outputs.push_back({number, rank, std::move(played)});
         report("outcome", outcome_fault(channel, world_, rank, operation, outcome));
         report("outcome", sequence_fault(channel, world_, rank, sequence, outcome));

@@ -19,6 +19,7 @@ Wire::Wire(Shared& shared, Actors& actors, WindowArena& arena, std::vector<uint3
       number_(static_cast<uint32_t>(shared.wires.size())),
       in_air_(arena.num_ranks(), 0),
       told_at_(arena.num_ranks() * arena.num_ranks(), 0),
+      num_copies_(arena.num_ranks() * arena.num_ranks(), 0),
       links_(arena.num_ranks() * arena.num_ranks()) {
     shared_.wires.push_back(this);
     for (uint32_t link = 0; link < links_.size(); ++link) {
@@ -81,6 +82,9 @@ uint64_t Wire::put(const RemoteWrite& write, const uint8_t* source, uint64_t aft
     check_overtaking(write);
     if (is_whole) shared_.findings.report("overtaking", late_fault(arena_, write, source));
     ++num_writes_;
+    const WindowRegion region = arena_.region_of(write.offset, write.bytes);
+    if (region == WindowRegion::kDispatchHalf0 || region == WindowRegion::kDispatchHalf1)
+        ++num_copies_[write.from * arena_.num_ranks() + write.to];
     uint64_t extra_ns = 0;
     if (!shared_.findings.empty() || !pass_fault(write, &extra_ns)) return shared_.now;
     extra_ns += std::max(after_ns, shared_.now) - shared_.now;

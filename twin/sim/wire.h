@@ -31,6 +31,8 @@ class Wire {
     // When the abort message of `from` became visible to `to`, the first time; 0: it has not.
     uint64_t told_at(uint32_t from, uint32_t to) const { return told_at_[from * arena_.num_ranks() + to]; }
     uint64_t num_writes() const { return num_writes_; }
+    // Of these from one rank to another, those into a dispatch half: copies of tokens.
+    uint64_t num_copies(uint32_t from, uint32_t to) const { return num_copies_[from * arena_.num_ranks() + to]; }
     uint32_t number() const { return number_; }
     uint32_t process_of(uint32_t rank) const { return members_[rank]; }
 
@@ -61,6 +63,7 @@ class Wire {
     std::vector<uint32_t> free_;
     std::vector<uint32_t> in_air_;
     std::vector<uint64_t> told_at_;
+    std::vector<uint64_t> num_copies_;
     std::vector<Link> links_;  // by sender and receiver
     uint64_t num_writes_ = 0;
 };
