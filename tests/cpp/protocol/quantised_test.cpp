@@ -135,6 +135,15 @@ TEST(static_factors_of_a_row) {
 TEST(widest_rows) {
     run_quantised({{2, 4, 16, 32, 8192, 8}, Quant::kGroupE4m3, Dtype::kBf16, Factors::kNone, 0, false, true}, 2);
     run_quantised({{2, 4, 4, 8, 8192, 8}, Quant::kMxE5m2, Dtype::kFp16, Factors::kNone, 0, false, true}, 2);
+    run_quantised({{2, 3, 4, 8, 8192, 8, Routing::kUniform, kUrma},
+                   Quant::kTokenInt8,
+                   Dtype::kBf16,
+                   Factors::kPerExpert,
+                   0,
+                   false,
+                   true},
+                  2);
+    run_quantised({{8, 2, 16, 16, 8192, 8}, Quant::kNone, Dtype::kBf16, Factors::kNone, 0, false, true, 4, 4}, 1);
 }
 
 TEST(scales_travel_with_rows) {
