@@ -21,7 +21,8 @@ op_host::Machine Calls::machine() const {
 DispatchResult Calls::dispatch(const Batch& batch) {
     const op_host::DispatchCall call = dispatch_call(channel_.config.limits, rank_.rank(), batch);
     op_host::DispatchShapes shapes;
-    const op_host::Status status = op_host::check_dispatch(channel_.config.limits, rank_.rank(), call, &shapes);
+    const op_host::Status status =
+        op_host::check_dispatch(channel_.config.limits, rank_.rank(), unmasked(call), &shapes);
     if (!status.ok()) throw std::runtime_error(status.message);
     const uint64_t words = trailer_word(static_cast<uint64_t>(shapes.capacity_rows));
     DispatchResult result = new_dispatch_result(call, shapes, batch, words + sizeof(AssistTrailer) / sizeof(int32_t));
@@ -38,7 +39,7 @@ DispatchResult Calls::dispatch(const Batch& batch) {
 CombineResult Calls::combine(const Batch& batch, const DispatchResult& dispatched,
                              const std::vector<uint16_t>& expert_out) {
     const op_host::CombineCall call = combine_call(channel_.config.limits, rank_.rank(), batch, dispatched);
-    const op_host::Status status = op_host::check_combine(channel_.config.limits, rank_.rank(), call);
+    const op_host::Status status = op_host::check_combine(channel_.config.limits, rank_.rank(), unmasked(call));
     if (!status.ok()) throw std::runtime_error(status.message);
     CombineResult result = new_combine_result(batch);
     CombineTiling tiling;

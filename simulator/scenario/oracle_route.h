@@ -2,21 +2,15 @@
 // Which choices count and where they go, by the operators' contract; shares no code with the product. Layer: simulator.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "simulator/scenario/batch.h"
 
 namespace ascend_deepep::simulator {
 
-inline uint32_t active_of_token_mask(const Batch& batch) {
-    return static_cast<uint32_t>(
-        std::count_if(batch.mask.begin(), batch.mask.end(), [](uint8_t entry) { return entry != 0; }));
-}
-
 // The mask lets the pair count, whatever it chooses.
 inline bool is_unmasked(const Batch& batch, size_t token, size_t column) {
-    if (batch.features.mask == MaskKind::kTokens) return token < active_of_token_mask(batch);
+    if (batch.features.mask == MaskKind::kTokens) return batch.mask[token] != 0;
     return batch.features.mask == MaskKind::kNone || batch.mask[token * batch.num_topk + column] != 0;
 }
 

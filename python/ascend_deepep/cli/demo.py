@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
 
 import typer
 
-from ascend_deepep.cli.environment import ENGINE_VARIABLE, check_environment
+from ascend_deepep.cli import demo_options as given
+from ascend_deepep.cli.environment import check_environment
 from ascend_deepep.cli.progress import progress, results_console
 from ascend_deepep.cli.values import one_of, refuse_others
 from ascend_deepep.config import ENGINES
@@ -17,10 +17,6 @@ from ascend_deepep.demo.features import COMM_ALGS, COMM_QUANTS, MASKS, QUANTS, F
 from ascend_deepep.demo.options import DTYPES, PAYLOADS, ROUTINGS, Options
 from ascend_deepep.demo.usage import UsageError, check_range
 
-_DEFAULT_RANKS = 8
-_DEFAULT_TOKENS = 32
-_DEFAULT_HIDDEN = 7168
-_VARY_HIDDEN = 256  # many small rounds
 _FAULT_TIMEOUT_MS = 3000
 _WITH_SWEEP = ("sweep", "which", "cases", "as_json")
 _SWEEPS = ("shapes", "contract")
@@ -28,67 +24,34 @@ _SWEEPS = ("shapes", "contract")
 
 def demo(
     context: typer.Context,
-    which: Annotated[
-        str | None, typer.Argument(metavar="[SHAPES|CONTRACT]", help="With --sweep: which one. (default: shapes)")
-    ] = None,
-    ranks: Annotated[int | None, typer.Option(help=f"Ranks, a process each. (default: {_DEFAULT_RANKS})")] = None,
-    tokens: Annotated[int | None, typer.Option(help=f"Tokens per rank. (default: {_DEFAULT_TOKENS})")] = None,
-    tokens_per_rank: Annotated[
-        str | None, typer.Option(metavar="A,B,..", help="Tokens of each rank, instead of --ranks and --tokens.")
-    ] = None,
-    hidden: Annotated[
-        int | None, typer.Option(help=f"Hidden size. (default: {_DEFAULT_HIDDEN}; with --vary {_VARY_HIDDEN})")
-    ] = None,
-    topk: Annotated[int, typer.Option(help="Experts that a token chooses.")] = 8,
-    experts: Annotated[int, typer.Option(help="Experts of all ranks together.")] = 256,
-    cores: Annotated[int | None, typer.Option(help="Cores of a kernel. (default: the target's own number)")] = None,
-    iters: Annotated[int, typer.Option(help="Rounds of dispatch, experts, combine.")] = 1,
-    dtype: Annotated[str, typer.Option(metavar="|".join(DTYPES), help="Type of hidden states.")] = "bf16",
-    routing: Annotated[str, typer.Option(metavar="|".join(ROUTINGS), help="How tokens choose experts.")] = "gate",
-    combine_engine: Annotated[
-        str | None,
-        typer.Option(
-            metavar="|".join(ENGINES),
-            help=f"How combine brings rows back. (default: {ENGINE_VARIABLE}, else {ENGINES[0]})",
-        ),
-    ] = None,
-    payload: Annotated[
-        str, typer.Option(metavar="|".join(PAYLOADS), help="Text and SwiGLU experts, or rows that name their place.")
-    ] = "text",
-    quant: Annotated[
-        str, typer.Option(metavar="|".join(QUANTS), help="How tokens are quantised on their way.")
-    ] = "none",
-    comm_quant: Annotated[
-        str, typer.Option(metavar="|".join(COMM_QUANTS), help="How experts' rows are quantised on their way back.")
-    ] = "none",
-    shared: Annotated[
-        str, typer.Option(metavar="EXPERTS/RANKS", help="Shared experts, and the ranks that serve them.")
-    ] = "0/0",
-    mask: Annotated[
-        str | None, typer.Option(metavar="|".join(MASKS), help="Mask whole tokens, or single choices.")
-    ] = None,
-    smooth: Annotated[bool, typer.Option("--smooth", help="Scales of a row per expert: a copy per expert.")] = False,
-    comm_alg: Annotated[
-        str, typer.Option(metavar="|".join(COMM_ALGS[1:]), help="Shape of token copies; fullmesh_v1: one per expert.")
-    ] = "",
-    seed: Annotated[int, typer.Option(help="Everything random follows from it.")] = 0,
-    vary: Annotated[bool, typer.Option("--vary", help="Other tokens, 0 to --tokens a rank, in every round.")] = False,
-    communicators: Annotated[
-        int, typer.Option(help="Communicators used in turn; from 2 on there is one more over half of the ranks.")
-    ] = 1,
-    timeout_ms: Annotated[int | None, typer.Option(help="Longest wait of an operation.")] = None,
-    kill: Annotated[
-        str | None, typer.Option(metavar="RANK@ITER", help="Kill a rank's process before an iteration (from 0).")
-    ] = None,
-    fault: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One fault of the fabric, placed by --seed; `doctor` lists them.")
-    ] = None,
-    sweep: Annotated[
-        bool,
-        typer.Option("--sweep", help="A covering array: of all shapes and the largest, or of the operators' contract."),
-    ] = False,
-    cases: Annotated[int | None, typer.Option(help="With --sweep: only this many of the cases, spread out.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
+    which: given.Which = None,
+    ranks: given.Ranks = None,
+    tokens: given.Tokens = None,
+    tokens_per_rank: given.TokensPerRank = None,
+    hidden: given.Hidden = None,
+    topk: given.Topk = 8,
+    experts: given.Experts = 256,
+    cores: given.Cores = None,
+    iters: given.Iters = 1,
+    dtype: given.Dtype = "bf16",
+    routing: given.Routing = "gate",
+    combine_engine: given.CombineEngine = None,
+    payload: given.Payload = "text",
+    quant: given.Quant = "none",
+    comm_quant: given.CommQuant = "none",
+    shared: given.Shared = "0/0",
+    mask: given.Mask = None,
+    smooth: given.Smooth = False,
+    comm_alg: given.CommAlg = "",
+    seed: given.Seed = 0,
+    vary: given.Vary = False,
+    communicators: given.Communicators = 1,
+    timeout_ms: given.TimeoutMs = None,
+    kill: given.Kill = None,
+    fault: given.Fault = None,
+    sweep: given.Sweep = False,
+    cases: given.Cases = None,
+    as_json: given.AsJson = False,
 ) -> int:
     """Run a mixture-of-experts layer over N ranks and compare every bit with the oracle."""
     env = check_environment(combine_engine and one_of("--combine-engine", combine_engine, ENGINES))
@@ -101,7 +64,7 @@ def demo(
         raise UsageError("--cases goes with --sweep")
     options = Options(
         tokens=_tokens(ranks, tokens, tokens_per_rank),
-        hidden=hidden if hidden is not None else _VARY_HIDDEN if vary else _DEFAULT_HIDDEN,
+        hidden=hidden if hidden is not None else given.VARY_HIDDEN if vary else given.DEFAULT_HIDDEN,
         num_topk=topk,
         num_experts=experts,
         num_cores=cores,
@@ -116,15 +79,7 @@ def demo(
         timeout_ms=_FAULT_TIMEOUT_MS if timeout_ms is None and fault else timeout_ms,
         kill=_kill(kill),
         fault=_fault(fault),
-        features=Features(
-            quant=one_of("--quant", quant, tuple(QUANTS)),
-            comm_quant=one_of("--comm-quant", comm_quant, tuple(COMM_QUANTS)),
-            shared_expert_num=_shared(shared)[0],
-            shared_expert_rank_num=_shared(shared)[1],
-            mask=None if mask is None else one_of("--mask", mask, MASKS),
-            smooth=smooth,
-            comm_alg=one_of("--comm-alg", comm_alg, COMM_ALGS) if comm_alg else "",
-        ),
+        features=_features(quant, comm_quant, shared, mask, smooth, comm_alg),
     )
     options.check()
     return _run(options, as_json)
@@ -176,11 +131,11 @@ def _why_not_beside_sweep(_: str, option: str) -> str:
 
 def _tokens(ranks: int | None, tokens: int | None, per_rank: str | None) -> tuple[int, ...]:
     if per_rank is None:
-        count = _DEFAULT_RANKS if ranks is None else ranks
+        count = given.DEFAULT_RANKS if ranks is None else ranks
         from ascend_deepep import _runtime
 
         check_range("--ranks", count, 1, _runtime.limits()["max_ranks"])
-        return (_DEFAULT_TOKENS if tokens is None else tokens,) * count
+        return (given.DEFAULT_TOKENS if tokens is None else tokens,) * count
     if tokens is not None:
         raise UsageError("--tokens and --tokens-per-rank exclude each other")
     try:
@@ -190,6 +145,19 @@ def _tokens(ranks: int | None, tokens: int | None, per_rank: str | None) -> tupl
     if ranks is not None and ranks != len(counts):
         raise UsageError(f"--ranks {ranks} but --tokens-per-rank has {len(counts)} numbers")
     return counts
+
+
+def _features(quant: str, comm_quant: str, shared: str, mask: str | None, smooth: bool, comm_alg: str) -> Features:
+    experts, ranks = _shared(shared)
+    return Features(
+        quant=one_of("--quant", quant, tuple(QUANTS)),
+        comm_quant=one_of("--comm-quant", comm_quant, tuple(COMM_QUANTS)),
+        shared_expert_num=experts,
+        shared_expert_rank_num=ranks,
+        mask=None if mask is None else one_of("--mask", mask, MASKS),
+        smooth=smooth,
+        comm_alg=one_of("--comm-alg", comm_alg, COMM_ALGS) if comm_alg else "",
+    )
 
 
 def _shared(text: str) -> tuple[int, int]:

@@ -75,8 +75,8 @@ TEST(copies_are_counted_by_rank_or_by_expert) {
     CHECK_EQ(copies(per_rank, {}, 1), uint64_t{2});
     CHECK_EQ(copies(per_expert, {}, 0), uint64_t{3});
     CHECK_EQ(copies(per_expert, {}, 1), uint64_t{3});
-    // As many tokens as entries are set, the first ones.
-    CHECK_EQ(copies(of_tokens, {0, 1, 1}, 1), uint64_t{1});
+    CHECK_EQ(copies(of_tokens, {0, 1, 1}, 1), uint64_t{2});
+    CHECK_EQ(copies(of_tokens, {1, 0, 1}, 0), uint64_t{1});
     CHECK_EQ(copies(of_tokens, {0, 0, 0}, 0), uint64_t{0});
     CHECK_EQ(copies(of_pairs, {0, 0, 1, 0, 0, 1}, 1), uint64_t{2});
     CHECK_EQ(copies(of_pairs, {0, 0, 1, 0, 0, 1}, 0), uint64_t{0});

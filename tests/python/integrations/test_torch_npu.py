@@ -152,11 +152,9 @@ def _decoded(dispatched: Dispatched) -> Tensor:
     rows, scales = dispatched.expand_x, dispatched.outputs[1]
     if rows.dtype == torch.bfloat16:
         return rows
-    if scales.dtype == torch.uint8:
-        spread = scales.view(torch.float8_e8m0fnu).float().repeat_interleave(32, dim=1)[:, :HIDDEN]
-    else:
-        spread = scales[:, None]
-    return (rows.float() * spread).to(torch.bfloat16)
+    is_mx = scales.dtype == torch.uint8
+    spread = scales.view(torch.float8_e8m0fnu).float().repeat_interleave(32, dim=1) if is_mx else scales[:, None]
+    return (rows.float() * spread[:, :HIDDEN]).to(torch.bfloat16)
 
 
 def _wanted(rank: int, tokens: list[int], masks: list[Tensor | None], keywords: dict[str, Any]) -> list[Tensor]:
@@ -165,15 +163,13 @@ def _wanted(rank: int, tokens: list[int], masks: list[Tensor | None], keywords: 
     routed, rows = reference.dispatch(x, ids, EXPERTS, masks)
     decoded = []
     for received in rows:
-        quantised = {
-            2: lambda received=received: reference_quant.per_token(received, torch.int8),
-            4: lambda received=received: reference_quant.mx(received, torch.float8_e4m3fn),
-        }.get(keywords.get("quant_mode", 0))
-        if quantised is None:
+        if (mode := keywords.get("quant_mode", 0)) == 0:
             decoded.append(received)
             continue
-        values, scales = quantised().values.float(), quantised().scales.float()
-        decoded.append((values * scales.repeat_interleave(HIDDEN // scales.shape[1], dim=1)).to(torch.bfloat16))
+        quantise = {2: reference_quant.per_token, 4: reference_quant.mx}[mode]
+        made = quantise(received, {2: torch.int8, 4: torch.float8_e4m3fn}[mode])
+        spread = made.scales.float().repeat_interleave(HIDDEN // made.scales.shape[1], dim=1)
+        decoded.append((made.values.float() * spread).to(torch.bfloat16))
     computed = [experts(received) for received in decoded]
     if keywords.get("comm_quant_mode") == 2:
         computed = [reference_quant.combine_int8_round_trip(received) for received in computed]
