@@ -23,23 +23,25 @@ DispatchOutputs run_dispatch(const KernelDevice& device, const DispatchArguments
     const std::array<OutputSpec, 7> specs = output_specs(a, shapes);
     for (size_t i = 0; i < specs.size(); ++i)
         outputs[i] = make_output(device, specs[i], x);
-    const DispatchBuffers buffers{.x = x.data_ptr(),
-                                  .expert_ids = static_cast<const int32_t*>(expert_ids.data_ptr()),
-                                  .scales = scales.data<void>(),
-                                  .x_active_mask = mask.data<bool>(),
-                                  .expert_scales = expert_scales.data<float>(),
-                                  .performance_info = performance.data<int64_t>(),
-                                  .expand_x = outputs[0].data_ptr(),
-                                  .dynamic_scales = outputs[1].data_ptr(),
-                                  .assist_info = static_cast<int32_t*>(outputs[2].data_ptr()),
-                                  .ep_recv_counts = static_cast<int32_t*>(outputs[4].data_ptr()),
-                                  .expert_token_nums = static_cast<int64_t*>(outputs[3].data_ptr()),
-                                  .expand_scales = static_cast<float*>(outputs[6].data_ptr())};
+    const DispatchBuffers buffers{
+        .x = x.data_ptr(),
+        .expert_ids = static_cast<const int32_t*>(expert_ids.data_ptr()),
+        .scales = scales.data<void>(),
+        .x_active_mask = mask.data<bool>(),
+        .expert_scales = expert_scales.data<float>(),
+        .performance_info = performance.data<int64_t>(),
+        .expand_x = outputs[0].data_ptr(),
+        .dynamic_scales = specs[1].is_zeros ? nullptr : outputs[1].data_ptr(),
+        .assist_info = static_cast<int32_t*>(outputs[2].data_ptr()),
+        .ep_recv_counts = static_cast<int32_t*>(outputs[4].data_ptr()),
+        .expert_token_nums = static_cast<int64_t*>(outputs[3].data_ptr()),
+        .expand_scales = specs[6].is_zeros ? nullptr : static_cast<float*>(outputs[6].data_ptr())};
     std::vector<AtenTensorHandle> used{x.get(), expert_ids.get()};
     for (const PlainTensor* tensor : {&scales, &mask, &expert_scales, static_cast<const PlainTensor*>(&performance)})
         tensor->add_to(&used);
-    for (const Tensor& output : outputs)
-        used.push_back(output.get());
+    for (size_t i = 0; i < specs.size(); ++i) {
+        if (!specs[i].is_zeros) used.push_back(outputs[i].get());
+    }
     raise_if_bad(device.launch(used, [&] { return scope.communicator().dispatch(call, buffers, nullptr); }));
     performance.write_back();
     return outputs;

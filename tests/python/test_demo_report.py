@@ -40,7 +40,7 @@ FULL = Options(
     timeout_ms=1234,
     kill=(2, 1),
     fault="bad-cqe",
-    features=Features("pertoken-e5m2", "int8", 1, 2, "2d", smooth=True, comm_alg="fullmesh_v1"),
+    features=Features("pertoken-e5m2", "int8", 1, 2, smooth=True, comm_alg="fullmesh_v1"),
 )
 ROLES = (
     "entry",
@@ -82,7 +82,11 @@ def test_command_line_makes_the_same_run_with_one_change(monkeypatch: pytest.Mon
     assert parsed(monkeypatch, options.command()) == options
 
 
-@pytest.mark.parametrize("options", [PLAIN, FULL])
+# A mask needs batches of one size.
+MASKED = dataclasses.replace(PLAIN, features=Features(mask="2d"))
+
+
+@pytest.mark.parametrize("options", [PLAIN, FULL, MASKED])
 def test_command_line_makes_the_same_run(monkeypatch: pytest.MonkeyPatch, options: Options) -> None:
     assert parsed(monkeypatch, options.command()) == options
 

@@ -120,6 +120,7 @@ step_gloo() {
 step_sweep() {
     need_package
     "$VENV/bin/ascend-deepep" demo --sweep
+    "$VENV/bin/ascend-deepep" demo --sweep contract
 }
 
 step_aarch64() {

@@ -145,7 +145,6 @@ _CONST = [
 ]
 COMBINE_LATER = [
     *_COMMON,
-    *_CONST,
     _ORI_X,
     Later("copy_expert_num", 1, needs=(_ORI_X,)),
     Later("const_expert_num", 1, needs=(_ORI_X, *_CONST)),
