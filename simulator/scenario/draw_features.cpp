@@ -9,7 +9,6 @@
 namespace ascend_deepep::simulator {
 namespace {
 
-constexpr bool kDrawsFeatures = false;
 constexpr uint64_t kFeatureSalt = 0x71D04B8E39A6C25FULL;
 
 // How rows travel: static factors have three kinds, and rows as they are are the most common.
@@ -69,7 +68,7 @@ void draw_mask(sim::Random& random, CallShape* shape) {
 
 void draw_features(uint64_t seed, CommunicatorLimits* limits, CallShape* shape) {
     sim::Random random(seed ^ kFeatureSalt);
-    if (!kDrawsFeatures || random.one_in(6)) return;
+    if (random.one_in(6)) return;
     Features& f = shape->features;
     draw_rows(random, shape);
     draw_shared(random, limits, shape);

@@ -17,7 +17,8 @@ std::vector<uint64_t> copies_sent(const Channel& channel, const sim::World& worl
 std::string copies_fault(const Channel& channel, const sim::World& world, const Batch& batch,
                          const std::vector<uint64_t>& before) {
     const sim::FaultPlan& fault = world.fault();
-    if (fault.has_struck && fault.kind == sim::SimFault::kWqeLost) return "";  // one has not been sent
+    const bool drops_one = fault.kind == sim::SimFault::kWqeLost || fault.kind == sim::SimFault::kBadCqe;
+    if (fault.has_struck && drops_one) return "";  // for "outcome" to judge
     const std::vector<uint64_t> after = copies_sent(channel, world, batch.rank);
     const int num_ranks = static_cast<int>(after.size());
     for (int peer = 0; peer < num_ranks; ++peer) {

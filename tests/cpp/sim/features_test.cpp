@@ -2,6 +2,7 @@
 // Features of calls: what the oracle makes of masks and shared experts by published and hand-made examples, what the
 // checkers say, and that calls stay legal when ranks change. Layer: tests.
 #include "check.h"
+#include "framework/runtime/kernel_library.h"
 #include "simulator/scenario/checks/results.h"
 #include "simulator/scenario/draw_features.h"
 #include "simulator/scenario/inputs.h"
@@ -105,6 +106,28 @@ TEST(performance_info_grows_by_no_more_than_the_call) {
     CHECK(performance_fault(batch, {0, 6, 900}, 50000).find("performance_info[1]") != std::string::npos);
     CHECK(performance_fault(batch, {0, 7, 905}, 5000).find("performance_info[2]") != std::string::npos);
     CHECK(performance_fault(batch, {}, 0).empty());
+}
+
+// A rank that comes late is the one that the other has waited for, in microseconds and in both operators.
+TEST(performance_info_names_a_late_rank) {
+    constexpr int64_t kLateUs = 10'000, kSoonUs = 30'000;
+    SeedOptions options;
+    options.keeps_outputs = true;
+    options.settings = {
+        {"ranks", "2"},      {"cores", "4"},           {"performance", "1"}, {"second", "0"}, {"fault", "late-process"},
+        {"fault_rank", "1"}, {"fault_ns", "10000000"}, {"operations", "D,C"}};
+    uint32_t seen = 0;
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+        const SeedResult result = run_seed(seed, options, kernel_table("sim"));
+        CHECK(result.findings.empty());
+        for (const Output& output : result.outputs) {
+            if (output.rank != 0 || !output.played.has_dispatched) continue;
+            const int64_t waited = output.played.dispatched.performance_info[1];
+            CHECK(waited >= kLateUs - kLateUs / 10);
+            seen += waited <= kSoonUs ? 1 : 0;  // else it was longer before
+        }
+    }
+    CHECK(seen >= 10);
 }
 
 // Floats of two bytes round to the nearest, to the even one of two, and to infinity behind the largest.

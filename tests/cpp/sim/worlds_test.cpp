@@ -69,6 +69,7 @@ TEST(worlds_meet_every_condition) {
         result.num_ranks = scenario.world.limits.num_ranks;
         result.has_remote_row = has_remote_row(scenario);
         result.conditions = conditions_of(scenario);
+        result.features = features_of(scenario);
         summary.add(result);
     }
     CHECK_EQ(summary.struck().size(), size_t{sim::kNumSimFaults});
@@ -80,6 +81,10 @@ TEST(worlds_meet_every_condition) {
                              "evictions-random", "evictions-storm", "limited-links"})
         CHECK(summary.conditions().at(name) >= 20);
     CHECK(summary.remote() * 100 >= summary.worlds() * 80);
+    CHECK_EQ(summary.features().size(), size_t{28});
+    for (const auto& [name, count] : summary.features()) {
+        if (count * 20 < summary.worlds()) check::fail(__FILE__, __LINE__, name + " in " + std::to_string(count));
+    }
 }
 
 // Both communicators of a world are called, in turn.

@@ -80,7 +80,10 @@ def test_features_fit_each_other(settings: Settings, follows: dict[str, str | tu
         ([("ranks", "0")], "ranks 0 is outside [1, 32]"),
         ([("ranks", "33")], "ranks 33 is outside [1, 32]"),
         ([("ranks", "16"), ("cores", "72")], "ranks x cores 1152 is outside [1, 1024]"),
-        ([("ranks", "2"), ("experts", "3")], "experts 3 is not a multiple of the 2 ranks that hold them"),
+        (
+            [("ranks", "2"), ("experts", "3"), ("shared", "0")],
+            "experts 3 is not a multiple of the 2 ranks that hold them",
+        ),
         ([("cores", "3")], "num_cores = 3 is outside [4, 72]"),
         ([("hidden", "65"), ("max_hidden", "128")], "hidden 65 is not a multiple of 16"),
         ([("hidden", "128"), ("max_hidden", "64")], "hidden 128 is outside [64, 64], the communicator's max_hidden"),

@@ -26,6 +26,15 @@ CONDITIONS = {
 }
 
 
+FEATURES = {
+    *("mask-tokens", "mask-pairs", "shared-experts", "shared-remainder", "copies-per-expert", "weights"),
+    *("quant-static-int8", "quant-pertoken-int8", "static-scalar", "static-row", "static-expert", "smoothing"),
+    *(f"quant-{family}-{element}" for family in ("pertoken", "pergroup", "mx") for element in ("e4m3", "e5m2")),
+    *("pass-e4m3", "pass-e5m2", "float16", "odd-values", "running-sums", "performance-info", "combine-int8"),
+    *("shared-expert-x", "unequal-batches", "smaller-batches"),
+}
+
+
 @pytest.mark.fast
 def test_seeds_that_hold() -> None:
     done = sim("--seeds", "30", "--json")
@@ -38,6 +47,7 @@ def test_seeds_that_hold() -> None:
     assert (value["seeds"], value["failures"], value["failed"], value["distinct"]) == (30, 0, [], 30)
     assert list(value["faults"]) == _simulator.faults()
     assert {"ring-4", "evictions-off"} <= set(value["conditions"]) <= CONDITIONS
+    assert {"mask-pairs", "shared-experts"} <= set(value["features"]) <= FEATURES
     assert sum(value["conditions"][f"evictions-{kind}"] for kind in ("off", "random", "storm")) == 30
     assert 0 < value["p95_ms"] <= value["max_ms"]
     shown = sim("--seeds", "30")
@@ -63,6 +73,8 @@ def test_two_thousand_seeds_hold_and_see_every_fault() -> None:
     assert value["remote_percent"] >= 80
     assert value["distinct"] >= 1900
     assert set(value["conditions"]) == CONDITIONS
+    assert set(value["features"]) == FEATURES
+    assert {name: times for name, times in value["features"].items() if times < 100} == {}
     worlds = {**value["faults"], **value["conditions"]}
     assert {kind: times for kind, times in worlds.items() if times < 20} == {}
     assert time.monotonic() - start < 20 * 60
@@ -96,6 +108,7 @@ def test_one_seed_twice() -> None:
     run = _simulator.run(11)
     assert (first["hash"], first["conditions"]) == (f"{run['hash']:016x}", run["conditions"])
     assert set(first["struck"]) <= set(_simulator.faults()) and set(first["conditions"]) <= CONDITIONS
+    assert first["features"] == run["features"]
     assert first["settings"] == _simulator.scenario(11)["settings"]
     shown = sim("--seed", "11")
     assert shown.returncode == 0
@@ -144,7 +157,10 @@ def test_every_fault_can_be_asked_for() -> None:
         (["--drop", "a9"], "--drop 'a9' is not one of a1, a2, a3"),
         (["--set", "ranks"], "--set 'ranks' is not NAME=VALUE"),
         (["--set", "rank=2"], "'rank' is no setting"),
-        (["--set", "ranks=2", "--set", "experts=3"], "experts 3 is not a multiple of the 2 ranks that hold them"),
+        (
+            ["--set", "ranks=2", "--set", "experts=3", "--set", "shared=0"],
+            "experts 3 is not a multiple of the 2 ranks that hold them",
+        ),
         (["--seed", "4", "--set", "hidden=8"], "hidden"),
         (["--kernels", "none.so"], "none.so"),
         (["--trace", "t.json"], "--trace does not go with seeds: it goes with --seed or --exhaustive --delays"),

@@ -24,5 +24,7 @@ def test_a_rank_dies_at_500_points() -> None:
     worlds, failed, survivors = (int(count) for count in match.groups())
     assert worlds == 500
     assert survivors >= 490  # near its end a rank may be done before it dies: that is no death
-    assert f"\nstruck: rank-dies {survivors}\n" in result.stdout
+    struck = re.search(r"^struck: rank-dies (\d+)$", result.stdout, re.MULTILINE)
+    # A rank may die when all have met, nothing has failed and none is needed any more.
+    assert struck and survivors <= int(struck[1]) <= survivors + 5
     assert failed >= 400
