@@ -14,12 +14,24 @@ struct NumberRow {
     int64_t number;
     Dtype dtype;
 };
-// torch's ScalarType, then torch_npu's: 256 + aclDataType for types older torch lacks.
+// torch's ScalarType, then torch_npu's for types older torch lacks.
 constexpr NumberRow kNumbers[] = {
-    {0, Dtype::kUint8}, {1, Dtype::kInt8},   {2, Dtype::kInt16},  {3, Dtype::kInt32},
-    {4, Dtype::kInt64}, {5, Dtype::kFp16},   {6, Dtype::kFp32},   {7, Dtype::kFp64},
-    {11, Dtype::kBool}, {15, Dtype::kBf16},  {23, Dtype::kE5m2},  {24, Dtype::kE4m3},
-    {44, Dtype::kE8m0}, {291, Dtype::kE5m2}, {292, Dtype::kE4m3}, {293, Dtype::kE8m0},
+    {0, Dtype::kUint8},
+    {1, Dtype::kInt8},
+    {2, Dtype::kInt16},
+    {3, Dtype::kInt32},
+    {4, Dtype::kInt64},
+    {5, Dtype::kFp16},
+    {6, Dtype::kFp32},
+    {7, Dtype::kFp64},
+    {11, Dtype::kBool},
+    {15, Dtype::kBf16},
+    {23, Dtype::kE5m2},
+    {24, Dtype::kE4m3},
+    {44, Dtype::kE8m0},
+    {kNpuDtypes + 35, Dtype::kE5m2},
+    {kNpuDtypes + 36, Dtype::kE4m3},
+    {kNpuDtypes + 37, Dtype::kE8m0},
 };
 
 bool is_half_float(Dtype dtype) {
@@ -102,6 +114,13 @@ Dtype dtype_of_number(int64_t number) {
         if (row.number == number) return row.dtype;
     }
     return Dtype::kOther;
+}
+
+int64_t number_of_dtype(Dtype dtype) {
+    for (const NumberRow& row : kNumbers) {
+        if (row.dtype == dtype) return row.number;
+    }
+    return -1;
 }
 
 Dtype element_dtype(const DispatchCall& call) {

@@ -16,6 +16,10 @@ constexpr int64_t kQuantPass = 0, kQuantStatic = 1, kQuantPerToken = 2, kQuantPe
 // dtypes as the integers that callers pass: torch's ScalarType, or torch_npu's own numbers from 290 on. kOther: a
 // number that means no dtype of this library.
 Dtype dtype_of_number(int64_t number);
+int64_t number_of_dtype(Dtype dtype);  // torch's; -1 for kOther
+
+// torch_npu's own numbers are this and CANN's.
+constexpr int64_t kNpuDtypes = 256;
 
 // The dtype the elements have: x_dtype says so where x is a carrier of bytes.
 Dtype element_dtype(const DispatchCall& call);

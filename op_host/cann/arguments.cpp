@@ -6,50 +6,70 @@
 namespace ascend_deepep::cann {
 namespace {
 
-#define ASCEND_DEEPEP_TOKENS {ge::DT_BF16, ge::DT_FLOAT16}
-#define ASCEND_DEEPEP_BOTH(dtype) {dtype, dtype}
+// What quantisation makes of 16-bit tokens, with scales in e8m0 for MX; then tokens that the caller has quantised,
+// which pass through with their scales.
+constexpr Column kDispatchColumns[] = {
+    {ge::DT_BF16, ge::DT_FLOAT, ge::DT_BF16, ge::DT_FLOAT},
+    {ge::DT_BF16, ge::DT_FLOAT, ge::DT_INT8, ge::DT_FLOAT},
+    {ge::DT_BF16, ge::DT_FLOAT, ge::DT_FLOAT8_E4M3FN, ge::DT_FLOAT},
+    {ge::DT_BF16, ge::DT_FLOAT, ge::DT_FLOAT8_E5M2, ge::DT_FLOAT},
+    {ge::DT_BF16, ge::DT_FLOAT, ge::DT_FLOAT8_E4M3FN, ge::DT_FLOAT8_E8M0},
+    {ge::DT_BF16, ge::DT_FLOAT, ge::DT_FLOAT8_E5M2, ge::DT_FLOAT8_E8M0},
+    {ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_FLOAT16, ge::DT_FLOAT},
+    {ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_INT8, ge::DT_FLOAT},
+    {ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_FLOAT8_E4M3FN, ge::DT_FLOAT},
+    {ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_FLOAT8_E5M2, ge::DT_FLOAT},
+    {ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_FLOAT8_E4M3FN, ge::DT_FLOAT8_E8M0},
+    {ge::DT_FLOAT16, ge::DT_FLOAT, ge::DT_FLOAT8_E5M2, ge::DT_FLOAT8_E8M0},
+    {ge::DT_FLOAT8_E4M3FN, ge::DT_FLOAT, ge::DT_FLOAT8_E4M3FN, ge::DT_FLOAT},
+    {ge::DT_FLOAT8_E4M3FN, ge::DT_FLOAT8_E8M0, ge::DT_FLOAT8_E4M3FN, ge::DT_FLOAT8_E8M0},
+    {ge::DT_FLOAT8_E5M2, ge::DT_FLOAT, ge::DT_FLOAT8_E5M2, ge::DT_FLOAT},
+    {ge::DT_FLOAT8_E5M2, ge::DT_FLOAT8_E8M0, ge::DT_FLOAT8_E5M2, ge::DT_FLOAT8_E8M0},
+};
+constexpr Column kCombineColumns[] = {{ge::DT_BF16}, {ge::DT_FLOAT16}};
+
 #define ASCEND_DEEPEP_AT(member) [](auto& a) { return &a.member; }
 
 constexpr InputRow<DispatchArguments> kDispatchInputs[] = {
-    {"x", true, ASCEND_DEEPEP_TOKENS, ASCEND_DEEPEP_AT(call.x)},
-    {"expert_ids", true, ASCEND_DEEPEP_BOTH(ge::DT_INT32), ASCEND_DEEPEP_AT(call.expert_ids)},
-    {"scales", false, ASCEND_DEEPEP_BOTH(ge::DT_FLOAT), ASCEND_DEEPEP_AT(call.scales)},
-    {"x_active_mask", false, ASCEND_DEEPEP_BOTH(ge::DT_BOOL), ASCEND_DEEPEP_AT(call.x_active_mask)},
-    {"expert_scales", false, ASCEND_DEEPEP_BOTH(ge::DT_FLOAT), ASCEND_DEEPEP_AT(call.expert_scales)},
-    {"elastic_info", false, ASCEND_DEEPEP_BOTH(ge::DT_INT32), ASCEND_DEEPEP_AT(call.elastic_info)},
-    {"performance_info", false, ASCEND_DEEPEP_BOTH(ge::DT_INT64), ASCEND_DEEPEP_AT(call.performance_info)},
+    {"x", true, &Column::tokens, ASCEND_DEEPEP_AT(call.x)},
+    {"expert_ids", true, ge::DT_INT32, ASCEND_DEEPEP_AT(call.expert_ids)},
+    {"scales", false, &Column::scales, ASCEND_DEEPEP_AT(call.scales)},
+    {"x_active_mask", false, ge::DT_BOOL, ASCEND_DEEPEP_AT(call.x_active_mask)},
+    {"expert_scales", false, ge::DT_FLOAT, ASCEND_DEEPEP_AT(call.expert_scales)},
+    {"elastic_info", false, ge::DT_INT32, ASCEND_DEEPEP_AT(call.elastic_info)},
+    {"performance_info", false, ge::DT_INT64, ASCEND_DEEPEP_AT(call.performance_info)},
 };
 
 // In the order of DispatchOutput.
 constexpr OutputRow kDispatchOutputs[] = {
-    {"expand_x", ASCEND_DEEPEP_TOKENS},
-    {"dynamic_scales", ASCEND_DEEPEP_BOTH(ge::DT_FLOAT)},
-    {"assist_info_for_combine", ASCEND_DEEPEP_BOTH(ge::DT_INT32)},
-    {"expert_token_nums", ASCEND_DEEPEP_BOTH(ge::DT_INT64)},
-    {"ep_recv_counts", ASCEND_DEEPEP_BOTH(ge::DT_INT32)},
-    {"tp_recv_counts", ASCEND_DEEPEP_BOTH(ge::DT_INT32)},
-    {"expand_scales", ASCEND_DEEPEP_BOTH(ge::DT_FLOAT)},
+    {"expand_x", &Column::rows},
+    {"dynamic_scales", &Column::row_scales},
+    {"assist_info_for_combine", ge::DT_INT32},
+    {"expert_token_nums", ge::DT_INT64},
+    {"ep_recv_counts", ge::DT_INT32},
+    {"tp_recv_counts", ge::DT_INT32},
+    {"expand_scales", ge::DT_FLOAT},
 };
 
 constexpr InputRow<CombineArguments> kCombineInputs[] = {
-    {"expand_x", true, ASCEND_DEEPEP_TOKENS, ASCEND_DEEPEP_AT(call.expand_x)},
-    {"expert_ids", true, ASCEND_DEEPEP_BOTH(ge::DT_INT32), ASCEND_DEEPEP_AT(call.expert_ids)},
-    {"assist_info_for_combine", true, ASCEND_DEEPEP_BOTH(ge::DT_INT32), ASCEND_DEEPEP_AT(call.assist_info_for_combine)},
-    {"ep_send_counts", true, ASCEND_DEEPEP_BOTH(ge::DT_INT32), ASCEND_DEEPEP_AT(call.ep_send_counts)},
-    {"expert_scales", true, ASCEND_DEEPEP_BOTH(ge::DT_FLOAT), ASCEND_DEEPEP_AT(call.expert_scales)},
-    {"tp_send_counts", false, ASCEND_DEEPEP_BOTH(ge::DT_INT32), ASCEND_DEEPEP_AT(call.tp_send_counts)},
-    {"x_active_mask", false, ASCEND_DEEPEP_BOTH(ge::DT_BOOL), ASCEND_DEEPEP_AT(call.x_active_mask)},
-    {"expand_scales", false, ASCEND_DEEPEP_BOTH(ge::DT_FLOAT), ASCEND_DEEPEP_AT(call.expand_scales)},
-    {"shared_expert_x", false, ASCEND_DEEPEP_TOKENS, ASCEND_DEEPEP_AT(call.shared_expert_x)},
-    {"elastic_info", false, ASCEND_DEEPEP_BOTH(ge::DT_INT32), ASCEND_DEEPEP_AT(call.elastic_info)},
-    {"ori_x", false, ASCEND_DEEPEP_TOKENS, ASCEND_DEEPEP_AT(call.ori_x)},
-    {"const_expert_alpha_1", false, ASCEND_DEEPEP_TOKENS, ASCEND_DEEPEP_AT(call.const_expert_alpha_1)},
-    {"const_expert_alpha_2", false, ASCEND_DEEPEP_TOKENS, ASCEND_DEEPEP_AT(call.const_expert_alpha_2)},
-    {"const_expert_v", false, ASCEND_DEEPEP_TOKENS, ASCEND_DEEPEP_AT(call.const_expert_v)},
-    {"performance_info", false, ASCEND_DEEPEP_BOTH(ge::DT_INT64), ASCEND_DEEPEP_AT(call.performance_info)},
+    {"expand_x", true, &Column::tokens, ASCEND_DEEPEP_AT(call.expand_x)},
+    {"expert_ids", true, ge::DT_INT32, ASCEND_DEEPEP_AT(call.expert_ids)},
+    {"assist_info_for_combine", true, ge::DT_INT32, ASCEND_DEEPEP_AT(call.assist_info_for_combine)},
+    {"ep_send_counts", true, ge::DT_INT32, ASCEND_DEEPEP_AT(call.ep_send_counts)},
+    {"expert_scales", true, ge::DT_FLOAT, ASCEND_DEEPEP_AT(call.expert_scales)},
+    {"tp_send_counts", false, ge::DT_INT32, ASCEND_DEEPEP_AT(call.tp_send_counts)},
+    {"x_active_mask", false, ge::DT_BOOL, ASCEND_DEEPEP_AT(call.x_active_mask)},
+    {"expand_scales", false, ge::DT_FLOAT, ASCEND_DEEPEP_AT(call.expand_scales)},
+    {"shared_expert_x", false, &Column::tokens, ASCEND_DEEPEP_AT(call.shared_expert_x)},
+    {"elastic_info", false, ge::DT_INT32, ASCEND_DEEPEP_AT(call.elastic_info)},
+    {"ori_x", false, &Column::tokens, ASCEND_DEEPEP_AT(call.ori_x)},
+    {"const_expert_alpha_1", false, &Column::tokens, ASCEND_DEEPEP_AT(call.const_expert_alpha_1)},
+    {"const_expert_alpha_2", false, &Column::tokens, ASCEND_DEEPEP_AT(call.const_expert_alpha_2)},
+    {"const_expert_v", false, &Column::tokens, ASCEND_DEEPEP_AT(call.const_expert_v)},
+    {"performance_info", false, ge::DT_INT64, ASCEND_DEEPEP_AT(call.performance_info)},
 };
 
-constexpr OutputRow kCombineOutputs[] = {{"x_out", ASCEND_DEEPEP_TOKENS}};
+constexpr OutputRow kCombineOutputs[] = {{"x_out", &Column::tokens}};
 
 #define ASCEND_DEEPEP_NUMBER(name) {#name, false, ASCEND_DEEPEP_AT(call.attributes.name), nullptr}
 #define ASCEND_DEEPEP_NEEDED_NUMBER(name) {#name, true, ASCEND_DEEPEP_AT(call.attributes.name), nullptr}
@@ -95,6 +115,10 @@ Table<Row> table(const Row (&rows)[kSize]) {
 }  // namespace
 
 template <>
+Table<Column> columns<DispatchArguments>() {
+    return table(kDispatchColumns);
+}
+template <>
 Table<InputRow<DispatchArguments>> inputs() {
     return table(kDispatchInputs);
 }
@@ -105,6 +129,10 @@ Table<OutputRow> outputs<DispatchArguments>() {
 template <>
 Table<AttributeRow<DispatchArguments>> attributes() {
     return table(kDispatchAttributes);
+}
+template <>
+Table<Column> columns<CombineArguments>() {
+    return table(kCombineColumns);
 }
 template <>
 Table<InputRow<CombineArguments>> inputs() {

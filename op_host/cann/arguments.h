@@ -15,7 +15,7 @@
 
 namespace ascend_deepep::cann {
 
-// y_dtype and its like: CANN has no "none" for an attribute.
+// y_dtype and its like are CANN's numbers of dtypes, and this one is for none.
 constexpr int64_t kNoDtype = ge::DT_UNDEFINED;
 
 struct DispatchArguments {
@@ -29,21 +29,41 @@ struct CombineArguments {
     std::string group_ep;
 };
 
-// CANN compiles a kernel per column of the dtypes: bf16 and fp16 tokens.
-constexpr size_t kNumColumns = 2;
-using Dtypes = ge::DataType[kNumColumns];
+// The dtypes that differ between calls. CANN compiles a kernel for each legal set of them, which it calls a column.
+struct Column {
+    ge::DataType tokens;
+    ge::DataType scales = ge::DT_FLOAT;
+    ge::DataType rows = tokens;              // that dispatch gives
+    ge::DataType row_scales = ge::DT_FLOAT;  // that dispatch gives with them
+
+    bool operator==(const Column& other) const {
+        return tokens == other.tokens && scales == other.scales && rows == other.rows && row_scales == other.row_scales;
+    }
+};
+
+// Of a tensor: the same in all columns, or what the column says.
+class ColumnDtype {
+  public:
+    constexpr ColumnDtype(ge::DataType same) : same_(same) {}
+    constexpr ColumnDtype(ge::DataType Column::* member) : member_(member) {}
+    constexpr ge::DataType in(const Column& column) const { return member_ == nullptr ? same_ : column.*member_; }
+
+  private:
+    ge::DataType same_ = ge::DT_UNDEFINED;
+    ge::DataType Column::* member_ = nullptr;
+};
 
 template <typename Arguments>
 struct InputRow {
     const char* name;
     bool is_required;
-    Dtypes dtypes;
+    ColumnDtype dtype;
     op_host::TensorInfo* (*tensor)(Arguments&);
 };
 
 struct OutputRow {
     const char* name;
-    Dtypes dtypes;
+    ColumnDtype dtype;
 };
 
 // Exactly one of `number` and `text` is there. The default is what a fresh Arguments holds.
@@ -75,6 +95,8 @@ enum DispatchOutput : size_t {
 };
 
 template <typename Arguments>
+Table<Column> columns();
+template <typename Arguments>
 Table<InputRow<Arguments>> inputs();
 template <typename Arguments>
 Table<OutputRow> outputs();
@@ -82,11 +104,15 @@ template <typename Arguments>
 Table<AttributeRow<Arguments>> attributes();
 
 template <>
+Table<Column> columns<DispatchArguments>();
+template <>
 Table<InputRow<DispatchArguments>> inputs();
 template <>
 Table<OutputRow> outputs<DispatchArguments>();
 template <>
 Table<AttributeRow<DispatchArguments>> attributes();
+template <>
+Table<Column> columns<CombineArguments>();
 template <>
 Table<InputRow<CombineArguments>> inputs();
 template <>

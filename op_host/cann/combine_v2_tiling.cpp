@@ -13,7 +13,8 @@ op_host::Status check(const gert::TilingContext& context, const FoundMachine& fo
     const op_host::Status status = op_host::check_combine(found.limits, rank, call);
     if (!status.ok()) return status;
     const op_host::Geometry g = op_host::geometry(call);
-    return check_outputs(context, OperationKind::kCombine, rank, {{0, "x_out", Field::kNone, g.num_tokens * g.hidden}});
+    return check_outputs(context, OperationKind::kCombine, rank, outputs<CombineArguments>(), column_of(call),
+                         {{0, Field::kNone, g.num_tokens * g.hidden}});
 }
 
 }  // namespace

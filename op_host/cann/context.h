@@ -12,6 +12,7 @@
 namespace ascend_deepep::cann {
 
 Dtype dtype_of(ge::DataType type);
+ge::DataType cann_dtype(Dtype dtype);  // DT_UNDEFINED for those that dtype_of never gives
 std::vector<int64_t> extents(const gert::Shape& shape);
 
 // No answer from the context leaves the default of an attribute.
@@ -29,48 +30,52 @@ void read_attributes(const gert::RuntimeAttrs* attrs, Arguments* arguments) {
     }
 }
 
-inline void take_dtype_attributes(DispatchArguments* arguments) {
-    op_host::DispatchCall& call = arguments->call;
-    if (arguments->y_dtype != kNoDtype) call.y_dtype = arguments->y_dtype;
-    if (arguments->x_dtype != kNoDtype) call.x_dtype = arguments->x_dtype;
-    if (arguments->scales_dtype != kNoDtype) call.scales_dtype = arguments->scales_dtype;
-}
+// From CANN's numbers of dtypes to those that op_host reads.
+void take_dtype_attributes(DispatchArguments* arguments);
 inline void take_dtype_attributes(CombineArguments* /*arguments*/) {}
 
-// Shapes only: shape inference has no dtypes and needs none.
-template <typename Arguments>
-Arguments read(const gert::InferShapeContext& context) {
+inline const gert::Shape& origin(const gert::Shape& shape) {
+    return shape;
+}
+inline const gert::Shape& origin(const gert::StorageShape& shape) {
+    return shape.GetOriginShape();
+}
+
+// Of shape inference or of tiling.
+template <typename Arguments, typename Context>
+Arguments read(const Context& context) {
     Arguments arguments;
     read_attributes(context.GetAttrs(), &arguments);
     take_dtype_attributes(&arguments);
     size_t index = 0;
     for (const auto& row : inputs<Arguments>()) {
-        if (const gert::Shape* shape = context.GetOptionalInputShape(index)) {
+        const auto* shape = context.GetOptionalInputShape(index);
+        const gert::CompileTimeTensorDesc* description = context.GetOptionalInputDesc(index);
+        if (shape != nullptr && description != nullptr) {
             op_host::TensorInfo& tensor = *row.tensor(arguments);
             tensor.is_present = true;
-            tensor.shape = extents(*shape);
+            tensor.dtype = dtype_of(description->GetDataType());
+            tensor.shape = extents(origin(*shape));
         }
         ++index;
     }
     return arguments;
 }
 
+// Dtype inference has no shapes; each input has the dimensions of a table, which is enough for "there is one".
 template <typename Arguments>
-Arguments read(const gert::TilingContext& context) {
+Arguments read_dtypes(const gert::InferDataTypeContext& context) {
     Arguments arguments;
     read_attributes(context.GetAttrs(), &arguments);
     take_dtype_attributes(&arguments);
     size_t index = 0;
     for (const auto& row : inputs<Arguments>()) {
-        const gert::StorageShape* shape = context.GetOptionalInputShape(index);
-        const gert::CompileTimeTensorDesc* description = context.GetOptionalInputDesc(index);
-        if (shape != nullptr && description != nullptr) {
-            op_host::TensorInfo& tensor = *row.tensor(arguments);
-            tensor.is_present = true;
-            tensor.dtype = dtype_of(description->GetDataType());
-            tensor.shape = extents(shape->GetOriginShape());
-        }
-        ++index;
+        const ge::DataType type = context.GetOptionalInputDataType(index++);
+        if (type == ge::DT_UNDEFINED) continue;
+        op_host::TensorInfo& tensor = *row.tensor(arguments);
+        tensor.is_present = true;
+        tensor.dtype = dtype_of(type);
+        tensor.shape = {0, 0};
     }
     return arguments;
 }

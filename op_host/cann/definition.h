@@ -14,10 +14,13 @@ namespace ascend_deepep::cann {
 
 constexpr const char* kComputeUnit = "ascend950";
 
-inline void describe(::ops::OpParamDef& parameter, ::ops::Option option, const Dtypes& dtypes) {
-    parameter.ParamType(option)
-        .DataType(std::vector<ge::DataType>(dtypes, dtypes + kNumColumns))
-        .Format(std::vector<ge::Format>(kNumColumns, ge::FORMAT_ND));
+template <typename Arguments>
+void describe(::ops::OpParamDef& parameter, ::ops::Option option, const ColumnDtype& dtype) {
+    std::vector<ge::DataType> dtypes;
+    for (const Column& column : columns<Arguments>())
+        dtypes.push_back(dtype.in(column));
+    const std::vector<ge::Format> formats(dtypes.size(), ge::FORMAT_ND);
+    parameter.ParamType(option).DataType(dtypes).Format(formats);
 }
 
 // Every tensor is packed for the kernel: it knows no strides.
@@ -25,11 +28,11 @@ template <typename Arguments>
 void add_arguments(::ops::OpDef& definition) {
     for (const auto& row : inputs<Arguments>()) {
         ::ops::OpParamDef& input = definition.Input(row.name);
-        describe(input, row.is_required ? ::ops::REQUIRED : ::ops::OPTIONAL, row.dtypes);
+        describe<Arguments>(input, row.is_required ? ::ops::REQUIRED : ::ops::OPTIONAL, row.dtype);
         input.AutoContiguous();
     }
     for (const auto& row : outputs<Arguments>())
-        describe(definition.Output(row.name), ::ops::REQUIRED, row.dtypes);
+        describe<Arguments>(definition.Output(row.name), ::ops::REQUIRED, row.dtype);
     Arguments defaults;
     for (const auto& row : attributes<Arguments>()) {
         ::ops::OpAttrDef& attribute =

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tiling of DispatchV2. Layer: op_host/cann. The kernel's entry puts in the addresses of the tensors.
+#include <algorithm>
+
 #include "op_host/cann/tiling.h"
 #include "op_host/check.h"
+#include "op_host/quant.h"
 
 namespace ascend_deepep::cann {
 namespace {
@@ -13,11 +16,15 @@ op_host::Status check(const gert::TilingContext& context, const FoundMachine& fo
     op_host::DispatchShapes s;
     const op_host::Status status = op_host::check_dispatch(found.limits, rank, call, &s);
     if (!status.ok()) return status;
-    return check_outputs(context, OperationKind::kDispatch, rank,
-                         {{kExpandX, "expand_x", Field::kExpandX, s.capacity_rows * s.hidden},
-                          {kAssistInfo, "assist_info_for_combine", Field::kAssistInfo, s.assist_info},
-                          {kExpertTokenNums, "expert_token_nums", Field::kNone, s.expert_token_nums},
-                          {kEpRecvCounts, "ep_recv_counts", Field::kEpSendCounts, s.ep_recv_counts}});
+    const bool has_scales = op_host::quant_plan(call).scale_bytes > 0;
+    const int64_t scales = has_scales ? s.dynamic_scales * std::max<int64_t>(1, s.scale_columns) : 0;
+    return check_outputs(context, OperationKind::kDispatch, rank, outputs<DispatchArguments>(), column_of(call),
+                         {{kExpandX, Field::kExpandX, s.capacity_rows * s.hidden},
+                          {kDynamicScales, Field::kNone, scales},
+                          {kAssistInfo, Field::kAssistInfo, s.assist_info},
+                          {kExpertTokenNums, Field::kNone, s.expert_token_nums},
+                          {kEpRecvCounts, Field::kEpSendCounts, s.ep_recv_counts},
+                          {kExpandScales, Field::kExpandScales, s.has_expert_scales ? s.expand_scales : 0}});
 }
 
 }  // namespace

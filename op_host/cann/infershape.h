@@ -5,9 +5,11 @@
 #define ASCEND_DEEPEP_OP_HOST_CANN_INFERSHAPE_H
 
 #include <algorithm>
-#include <initializer_list>
+#include <vector>
 
+#include "op_host/cann/columns.h"
 #include "op_host/cann/context.h"
+#include "op_host/cann/log.h"
 #include "op_host/geometry.h"
 
 namespace ascend_deepep::cann {
@@ -23,7 +25,7 @@ inline int64_t known_extent(const op_host::TensorInfo& tensor, size_t axis) {
     return axis < tensor.shape.size() ? std::max(tensor.shape[axis], kUnknownExtent) : kUnknownExtent;
 }
 
-inline void set_shape(gert::InferShapeContext& context, size_t index, std::initializer_list<int64_t> sizes) {
+inline void set_shape(gert::InferShapeContext& context, size_t index, const std::vector<int64_t>& sizes) {
     gert::Shape* shape = context.GetOutputShape(index);
     if (shape == nullptr) return;
     shape->SetDimNum(0);
@@ -31,16 +33,17 @@ inline void set_shape(gert::InferShapeContext& context, size_t index, std::initi
         shape->AppendDim(size);
 }
 
-// Outputs have the dtypes of the column that the first input, the tokens, is in.
+// Outputs have the dtypes of the call's column.
 template <typename Arguments>
 ge::graphStatus infer_dtypes(gert::InferDataTypeContext* context) {
-    const auto tokens = inputs<Arguments>().begin();
-    const ge::DataType type = context->GetInputDataType(0);
-    const auto column = std::find(tokens->dtypes, tokens->dtypes + kNumColumns, type) - tokens->dtypes;
-    if (column == kNumColumns) return ge::GRAPH_FAILED;
+    const Column column = column_of(read_dtypes<Arguments>(*context).call);
+    if (!has_kernel<Arguments>(column)) {
+        log_error(context->GetNodeName(), no_kernel_text(column));
+        return ge::GRAPH_FAILED;
+    }
     size_t index = 0;
     for (const auto& row : outputs<Arguments>())
-        context->SetOutputDataType(index++, row.dtypes[column]);
+        context->SetOutputDataType(index++, row.dtype.in(column));
     return ge::GRAPH_SUCCESS;
 }
 

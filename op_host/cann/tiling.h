@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "contract/limits.h"
+#include "op_host/cann/columns.h"
 #include "op_host/cann/context.h"
 #include "op_host/cann/log.h"
 #include "op_host/cann/machine.h"
@@ -15,16 +16,17 @@
 
 namespace ascend_deepep::cann {
 
-// An output that the caller allocated: how large the kernel needs it.
+// An output that the caller allocated: how the kernel needs it.
 struct OutputNeed {
     size_t index;
-    const char* name;
-    Field field;  // as a refusal names it to peers
-    int64_t elements;
+    Field field;       // as a refusal names it to peers
+    int64_t elements;  // 0: the kernel does not write it
 };
 
-// The first output that is too small, as a refusal of `kind` on this rank; ok when there is none.
+// The first output of another dtype than the call's column has, or too small, as a refusal of `kind` on this rank; ok
+// when there is none.
 op_host::Status check_outputs(const gert::TilingContext& context, OperationKind kind, uint32_t rank,
+                              const Table<OutputRow>& outputs, const Column& column,
                               const std::vector<OutputNeed>& needs);
 
 // What every launch asks for: all cores at once, since they poll each other, and the UB that op_host counts on. The

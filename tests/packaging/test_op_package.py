@@ -24,7 +24,7 @@ VERSION = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(
 MACHINE = platform.machine()
 LIBRARIES = ("exe_graph", "register", "tiling_api", "nnopbase", "ascendcl", "mmpa")
 KERNELS = "op_impl/ai_core/tbe/kernel"
-# A binary of a kernel is named by a digest of its arguments, of which there are two sets: bf16 and fp16.
+# A binary of a kernel is named by a digest of its arguments. There is one for each set of dtypes.
 DIGEST = re.compile(r"_[0-9a-f]{32}\.")
 
 EXPECTED = sorted(
@@ -36,9 +36,9 @@ EXPECTED = sorted(
         "op_impl/ai_core/tbe/config/ascend950/aic-ascend950-ops-info.json",
         *(
             f"{KERNELS}/ascend950/{operator}/{name}_DIGEST.{kind}"
-            for operator, name in (("combine_v2", "CombineV2"), ("dispatch_v2", "DispatchV2"))
+            for operator, name, sets in (("combine_v2", "CombineV2", 2), ("dispatch_v2", "DispatchV2", 16))
             for kind in ("json", "o")
-            for _ in range(2)
+            for _ in range(sets)
         ),
         *(f"{KERNELS}/config/ascend950/{name}.json" for name in ("binary_info_config", "combine_v2", "dispatch_v2")),
         f"op_impl/ai_core/tbe/op_tiling/lib/linux/{MACHINE}/libcust_opmaster_rt2.0.so",

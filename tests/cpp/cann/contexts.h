@@ -35,6 +35,14 @@ inline ge::DataType cann_dtype(Dtype dtype) {
             return ge::DT_BOOL;
         case Dtype::kInt8:
             return ge::DT_INT8;
+        case Dtype::kUint8:
+            return ge::DT_UINT8;
+        case Dtype::kE4m3:
+            return ge::DT_FLOAT8_E4M3FN;
+        case Dtype::kE5m2:
+            return ge::DT_FLOAT8_E5M2;
+        case Dtype::kE8m0:
+            return ge::DT_FLOAT8_E8M0;
         default:
             return ge::DT_UNDEFINED;
     }

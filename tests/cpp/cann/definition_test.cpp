@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The definitions of the operator package say what the torch schemas and op_host say: names, order, optional or not,
-// defaults, dtypes. Layer: tests. The schema is read here as text, by a parser of its own.
+// defaults, dtypes; and a column of dtypes for each legal call, none for no call. Layer: tests. The schema is read here
+// as text, by a parser of its own.
+#include <set>
+
 #include "check.h"
 #include "contexts.h"
 #include "framework/ops/schema.h"
 #include "op_host/arguments.h"
 #include "op_host/cann/context.h"
+#include "op_host/check.h"
 #include "op_host/messages.h"
+#include "op_host/sample_calls.h"
 
 using namespace ascend_deepep;
 using namespace ascend_deepep::test;
@@ -110,9 +115,69 @@ void compare_dtypes(const char* type) {
         for (const ge::DataType dtype : input.values.dtypes)
             registered |= op_host::dtype_bit(cann::dtype_of(dtype));
         CHECK_EQ(registered & ~argument->dtypes, 0U);
-        // Tokens and scales: torch's carriers of bytes come with dtypes that CANN registers by name.
-        if (input.values.name != "scales" && input.values.name != "x") CHECK_EQ(registered, argument->dtypes);
+        // Torch has tensors of bytes for float8; in CANN the dtypes that they stand for have names.
+        CHECK_EQ(registered, argument->dtypes & ~op_host::dtype_bit(Dtype::kUint8));
     }
+}
+
+// Dtypes of x, scales, expand_x and dynamic_scales.
+using Four = std::array<ge::DataType, 4>;
+
+const std::vector<ge::DataType>& dtypes_of(const std::deque<::ops::OpParamDef>& parameters, const std::string& name) {
+    for (const ::ops::OpParamDef& parameter : parameters) {
+        if (parameter.values.name == name) return parameter.values.dtypes;
+    }
+    throw std::runtime_error("no parameter " + name);
+}
+
+std::set<Four> registered_columns() {
+    const ::ops::OpDef made = definition("DispatchV2");
+    const auto& x = dtypes_of(made.inputs, "x");
+    const auto& scales = dtypes_of(made.inputs, "scales");
+    const auto& expand_x = dtypes_of(made.outputs, "expand_x");
+    const auto& dynamic_scales = dtypes_of(made.outputs, "dynamic_scales");
+    std::set<Four> columns;
+    for (size_t i = 0; i < x.size(); ++i)
+        columns.insert({x[i], scales[i], expand_x[i], dynamic_scales[i]});
+    CHECK_EQ(columns.size(), x.size());  // none twice
+    return columns;
+}
+
+constexpr CommunicatorLimits kLimits = {4, 16, 2048, 4, 16, 1, 1};
+constexpr ge::DataType kTypes[] = {ge::DT_FLOAT,       ge::DT_FLOAT16,       ge::DT_INT8,
+                                   ge::DT_INT32,       ge::DT_UINT8,         ge::DT_BF16,
+                                   ge::DT_FLOAT8_E5M2, ge::DT_FLOAT8_E4M3FN, ge::DT_FLOAT8_E8M0};
+
+// The shapes that these tokens and this mode need.
+stand_in::ContextValues call_values(ge::DataType x, ge::DataType scales, int64_t quant_mode, int64_t y_dtype) {
+    cann::DispatchArguments arguments{op_host::sample_dispatch(), "group"};
+    arguments.call.quant_mode = quant_mode;
+    arguments.y_dtype = y_dtype;
+    stand_in::ContextValues values = values_of(arguments);
+    values.inputs[0]->dtype = x;
+    if (scales != ge::DT_UNDEFINED) values.inputs[2] = cann_tensor(scales, {8, quant_mode == 0 ? 32 : 1024});
+    return values;
+}
+
+// The column of a call that op_host takes; none of one that it refuses.
+std::optional<Four> legal_column(ge::DataType x, ge::DataType scales, int64_t quant_mode, int64_t y_dtype) {
+    stand_in::ContextValues values = call_values(x, scales, quant_mode, y_dtype);
+    const gert::TilingContext context(values);
+    const auto arguments = cann::read<cann::DispatchArguments>(context);
+    op_host::DispatchShapes shapes;
+    if (!op_host::check_dispatch(kLimits, op_host::kSampleRank, arguments.call, &shapes).ok()) return std::nullopt;
+    // Torch has no dtype for what MX gives, op_host says bytes.
+    const Dtype row_scales = shapes.scale_dtype == Dtype::kUint8 ? Dtype::kE8m0 : shapes.scale_dtype;
+    return Four{x, scales == ge::DT_UNDEFINED ? ge::DT_FLOAT : scales, cann_dtype(shapes.expand_dtype),
+                cann_dtype(row_scales)};
+}
+
+void check_inferred(ge::DataType x, ge::DataType scales, int64_t quant_mode, int64_t y_dtype, const Four& column) {
+    stand_in::ContextValues values = call_values(x, scales, quant_mode, y_dtype);
+    gert::InferDataTypeContext context(values);
+    CHECK_EQ(definition("DispatchV2").infer_dtype(&context), ge::GRAPH_SUCCESS);
+    CHECK_EQ(values.outputs[cann::kExpandX].dtype, column[2]);
+    CHECK_EQ(values.outputs[cann::kDynamicScales].dtype, column[3]);
 }
 
 }  // namespace
@@ -140,6 +205,56 @@ TEST(inputs_have_the_dtypes_that_op_host_accepts) {
     compare_dtypes("CombineV2");
 }
 
+TEST(each_legal_dispatch_has_a_column_and_each_column_a_legal_dispatch) {
+    std::set<Four> legal;
+    std::vector<ge::DataType> scales_types(std::begin(kTypes), std::end(kTypes));
+    scales_types.push_back(ge::DT_UNDEFINED);  // absent
+    for (const ge::DataType x : kTypes) {
+        for (const ge::DataType scales : scales_types) {
+            for (int64_t quant_mode = 0; quant_mode <= 5; ++quant_mode) {
+                for (int64_t y_dtype = 0; y_dtype < 42; ++y_dtype) {
+                    const auto column = legal_column(x, scales, quant_mode, y_dtype);
+                    if (!column) continue;
+                    check_inferred(x, scales, quant_mode, y_dtype, *column);
+                    legal.insert(*column);
+                }
+            }
+        }
+    }
+    CHECK(legal == registered_columns());
+    // bf16 and fp16: as they are, int8, two of float8 with two dtypes of scales. Two of float8 with two of scales.
+    CHECK_EQ(legal.size(), 2U * 6 + 4);
+}
+
+TEST(numbers_of_dtypes_are_canns) {
+    const std::pair<int64_t, std::optional<int64_t>> cases[] = {
+        {28, std::nullopt},
+        {2, 1},
+        {27, 15},
+        {1, 5},
+        {0, 6},
+        {35, 23},
+        {36, 24},
+        {37, 44},
+        // Of a later release, as torch_npu numbers them: op_host says so. Then one that is no element type here.
+        {34, 290},
+        {40, 296},
+        {41, 297},
+        {24, 280},
+        // torch_npu's own, and nobody's.
+        {292, 292},
+        {1000, 1000},
+        {-5, -5}};
+    for (const auto& [number, want] : cases) {
+        cann::DispatchArguments arguments{op_host::sample_dispatch(), "group"};
+        arguments.y_dtype = arguments.x_dtype = arguments.scales_dtype = number;
+        stand_in::ContextValues values = values_of(arguments);
+        const gert::TilingContext context(values);
+        const op_host::DispatchCall call = cann::read<cann::DispatchArguments>(context).call;
+        CHECK(call.y_dtype == want && call.x_dtype == want && call.scales_dtype == want);
+    }
+}
+
 TEST(both_operators_are_for_ascend950_and_always_launched) {
     CHECK_EQ(stand_in::added_definitions().size(), 2U);
     for (const char* type : {"DispatchV2", "CombineV2"}) {
@@ -150,8 +265,8 @@ TEST(both_operators_are_for_ascend950_and_always_launched) {
         CHECK(made.core.tiling != nullptr && made.infer_shape != nullptr && made.infer_dtype != nullptr);
         for (const auto* parameters : {&made.inputs, &made.outputs}) {
             for (const ::ops::OpParamDef& parameter : *parameters) {
-                CHECK_EQ(parameter.values.dtypes.size(), cann::kNumColumns);
-                CHECK_EQ(parameter.values.formats.size(), cann::kNumColumns);
+                CHECK_EQ(parameter.values.dtypes.size(), made.inputs[0].values.dtypes.size());
+                CHECK_EQ(parameter.values.formats.size(), made.inputs[0].values.dtypes.size());
             }
         }
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The entries of the operator package run on the twin (package/kernels.cpp): exact round trips with and without
-// weights, tensors that a call need not have, and a refusal, whose tensors they must not touch. Layer: tests.
+// weights, tensors that a call need not have, quantised rows with their scales, and a refusal, whose tensors they must
+// not touch. Layer: tests.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -35,6 +36,33 @@ void on_ranks(const std::function<void(const Rank&, Communicator&)>& body) {
     });
 }
 
+// Whole numbers up to 127 times a power of two: int8 holds them exactly, with that power as their scale.
+int whole(uint32_t rank, int64_t token, int64_t column) {
+    if (column == 0) return 127;
+    return static_cast<int>((rank * 31 + token * 7 + column * 5) % 255) - 127;
+}
+float power(int64_t token) {
+    return static_cast<float>(1 << token % 4);
+}
+uint16_t bf16_bits(float value) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return static_cast<uint16_t>(bits >> 16);
+}
+
+// Dispatches `trip`'s call with scales on both sides; `check_row` gets the place of each row received and its origin.
+template <typename CheckRow>
+void check_rows(RoundTrip& trip, const void* x, const void* scales, void* dynamic_scales, const CheckRow& check_row) {
+    DispatchBuffers buffers = trip.dispatch_buffers();
+    buffers.x = x;
+    buffers.scales = scales;
+    buffers.dynamic_scales = dynamic_scales;
+    CHECK(trip.communicator.dispatch(trip.dispatch_call, buffers, &trip.num_rows).ok());
+    CHECK_EQ(trip.num_rows, 8U);  // 8 experts on 2 ranks, a token of each rank for each
+    for (uint32_t row = 0; row < trip.num_rows; ++row)
+        check_row(row, static_cast<uint32_t>(trip.assist_info[3 * row]), trip.assist_info[3 * row + 1]);
+}
+
 }  // namespace
 
 TEST(package_entries_make_exact_round_trips) {
@@ -66,6 +94,7 @@ TEST(package_entries_take_masks_weights_and_waits) {
         trip.performance_info = waits.data();
         trip.dispatch_call.x_active_mask = trip.combine_call.x_active_mask = tensor(Dtype::kBool, {8});
         trip.dispatch_call.performance_info = trip.combine_call.performance_info = tensor(Dtype::kInt64, {kRanks});
+        trip.dispatch_call.attributes.global_bs = trip.combine_call.attributes.global_bs = 0;  // as a mask wants
         trip.dispatch_call.expert_scales = trip.combine_call.expert_scales;
         trip.combine_call.shared_expert_x = tensor(Dtype::kBf16, {8, kHidden});
         for (const bool is_dispatch : {true, false}) {
@@ -80,6 +109,63 @@ TEST(package_entries_take_masks_weights_and_waits) {
             CHECK_EQ(trip.expand_scales[row], row < trip.num_rows ? 1.0F : -7.0F);
         for (size_t i = 0; i < trip.x.size(); ++i)
             CHECK_EQ(trip.x_out[i], mask[i / kHidden] ? trip.x[i] + 0x80 : 0);  // bf16: one more in the exponent
+    });
+}
+
+TEST(package_entries_quantise) {
+    on_ranks([](const Rank& rank, Communicator& communicator) {
+        RoundTrip trip(communicator, 8, 1);
+        CHECK(trip.dispatch().ok());  // makes the buffers
+        for (int64_t i = 0; i < 8 * kHidden; ++i)
+            trip.x[i] =
+                bf16_bits(static_cast<float>(whole(rank.rank(), i / kHidden, i % kHidden)) * power(i / kHidden));
+        trip.dispatch_call.quant_mode = 2;
+        std::vector<float> scales(trip.expand_scales.size(), -7.0F);
+        const auto* received = reinterpret_cast<const int8_t*>(trip.expand_x.data());
+        check_rows(trip, trip.x.data(), nullptr, scales.data(), [&](uint32_t row, uint32_t source, int32_t token) {
+            CHECK_EQ(scales[row], power(token));
+            for (int64_t i = 0; i < kHidden; ++i)
+                CHECK_EQ(int{received[row * kHidden + i]}, whole(source, token, i));
+        });
+        CHECK_EQ(scales[trip.num_rows], -7.0F);
+
+        // Static: one factor, of a power of two.
+        const float factor = 0.5F;
+        trip.dispatch_call.quant_mode = 1;
+        trip.dispatch_call.scales = tensor(Dtype::kFp32, {1});
+        for (int64_t i = 0; i < 8 * kHidden; ++i)
+            trip.x[i] = bf16_bits(static_cast<float>(whole(rank.rank(), i / kHidden, i % kHidden)) * 2.0F);
+        check_rows(trip, trip.x.data(), &factor, nullptr, [&](uint32_t row, uint32_t source, int32_t token) {
+            for (int64_t i = 0; i < kHidden; ++i)
+                CHECK_EQ(int{received[row * kHidden + i]}, whole(source, token, i));
+        });
+    });
+}
+
+TEST(package_entries_pass_quantised_tokens_and_their_scales) {
+    on_ranks([](const Rank& rank, Communicator& communicator) {
+        constexpr int64_t kColumns = 2;
+        RoundTrip trip(communicator, 8, 1);
+        CHECK(trip.dispatch().ok());  // makes the buffers
+        trip.dispatch_call.x = tensor(Dtype::kE4m3, {8, kHidden});
+        trip.dispatch_call.scales = tensor(Dtype::kE8m0, {8, kColumns});
+        std::vector<int8_t> x(8 * kHidden), scales(8 * kColumns);
+        for (int64_t token = 0; token < 8; ++token) {
+            for (int64_t i = 0; i < kHidden; ++i)
+                x[token * kHidden + i] = static_cast<int8_t>(whole(rank.rank(), token, i));
+            for (int64_t i = 0; i < kColumns; ++i)
+                scales[token * kColumns + i] = static_cast<int8_t>(rank.rank() * 64 + token * kColumns + i);
+        }
+        std::vector<int8_t> dynamic_scales(trip.expand_scales.size() * kColumns, -7);
+        const auto* received = reinterpret_cast<const int8_t*>(trip.expand_x.data());
+        check_rows(trip, x.data(), scales.data(), dynamic_scales.data(),
+                   [&](uint32_t row, uint32_t source, int32_t token) {
+                       for (int64_t i = 0; i < kHidden; ++i)
+                           CHECK_EQ(int{received[row * kHidden + i]}, whole(source, token, i));
+                       for (int64_t i = 0; i < kColumns; ++i)
+                           CHECK_EQ(int64_t{dynamic_scales[row * kColumns + i]}, source * 64 + token * kColumns + i);
+                   });
+        CHECK_EQ(int{dynamic_scales[trip.num_rows * kColumns]}, -7);
     });
 }
 

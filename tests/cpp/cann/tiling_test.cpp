@@ -10,6 +10,7 @@
 #include "op_host/cann/machine.h"
 #include "op_host/check.h"
 #include "op_host/sample_calls.h"
+#include "op_host/text.h"
 #include "runtime/ranks.h"
 
 namespace {
@@ -66,12 +67,30 @@ cann::CombineArguments combine_arguments() {
     return arguments;
 }
 
-// A call's context with outputs as shape inference makes them.
+// `y_dtype` is CANN's number, `number` op_host's.
+cann::DispatchArguments quantised_arguments(int64_t quant_mode, ge::DataType y_dtype, int64_t number) {
+    cann::DispatchArguments arguments = dispatch_arguments();
+    arguments.call.quant_mode = quant_mode;
+    arguments.y_dtype = y_dtype;
+    arguments.call.y_dtype = number;
+    return arguments;
+}
+
+cann::DispatchArguments passed_arguments(Dtype x, Dtype scales) {
+    cann::DispatchArguments arguments = dispatch_arguments();
+    arguments.call.x.dtype = x;
+    arguments.call.scales = tensor(scales, {8, 32});
+    return arguments;
+}
+
+// A call's context with outputs as the inference makes them; that of dtypes fails where no kernel is.
 template <typename Arguments>
 stand_in::ContextValues tiling_values(const char* type, const Arguments& arguments, size_t bytes) {
     stand_in::ContextValues values = values_of(arguments, bytes);
     gert::InferShapeContext context(values);
     CHECK_EQ(definition(type).infer_shape(&context), ge::GRAPH_SUCCESS);
+    gert::InferDataTypeContext dtype_context(values);
+    definition(type).infer_dtype(&dtype_context);
     return values;
 }
 
@@ -132,6 +151,11 @@ TEST(dispatch_tiling_is_op_hosts) {
         check_dispatch_call(communicator, arguments);
         arguments.call.scales = tensor(Dtype::kFp32, {0});  // given without elements: none
         check_dispatch_call(communicator, arguments);
+        check_dispatch_call(communicator, quantised_arguments(2, ge::DT_INT8, 1));
+        check_dispatch_call(communicator, quantised_arguments(3, ge::DT_FLOAT8_E5M2, 23));
+        check_dispatch_call(communicator, quantised_arguments(4, ge::DT_FLOAT8_E4M3FN, 24));
+        check_dispatch_call(communicator, passed_arguments(Dtype::kE4m3, Dtype::kFp32));
+        check_dispatch_call(communicator, passed_arguments(Dtype::kE5m2, Dtype::kE8m0));
     });
 }
 
@@ -170,6 +194,11 @@ TEST(refused_dispatches_enter_in_refuse_mode) {
         arguments = dispatch_arguments();
         arguments.call.quant_mode = 5;
         check_dispatch_refusal(communicator, arguments, Code::kNotImplemented, "quant_mode");
+        arguments = quantised_arguments(2, ge::DT_FLOAT16, 5);
+        check_dispatch_refusal(communicator, arguments, Code::kBadDtype, "y_dtype is float16");
+        arguments = passed_arguments(Dtype::kE4m3, Dtype::kFp32);
+        arguments.call.scales = TensorInfo{};
+        check_dispatch_refusal(communicator, arguments, Code::kMissing, "scales is missing");
     });
 }
 
@@ -188,21 +217,100 @@ TEST(refused_combines_enter_in_refuse_mode) {
     });
 }
 
+namespace {
+
+// The tiling of a call whose output `index` is another one.
+Refusal refusal_with_output(const cann::DispatchArguments& arguments, size_t index, const stand_in::Tensor& output) {
+    logged.clear();
+    stand_in::ContextValues values = tiling_values("DispatchV2", arguments, sizeof(DispatchTiling));
+    values.outputs[index] = output;
+    CHECK_EQ(tile("DispatchV2", &values), ge::GRAPH_SUCCESS);
+    const auto& common = reinterpret_cast<const DispatchTiling*>(values.tiling_data.data())->common;
+    CHECK_EQ(common.is_refused, common.refusal.code == Code::kOk ? 0U : 1U);
+    return common.refusal;
+}
+
+struct NeededOutput {
+    size_t index;
+    const char* name;
+    ge::DataType dtype;
+    int64_t elements;
+};
+// Of 8 tokens of 1024 on one rank with top-2: 16 rows.
+const NeededOutput kNeeded[] = {
+    {cann::kExpandX, "expand_x", ge::DT_FLOAT8_E4M3FN, 16 * 1024},
+    {cann::kDynamicScales, "dynamic_scales", ge::DT_FLOAT8_E8M0, 16 * 32},
+    {cann::kAssistInfo, "assist_info_for_combine", ge::DT_INT32, 16 * 128},
+    {cann::kExpertTokenNums, "expert_token_nums", ge::DT_INT64, 8},
+    {cann::kEpRecvCounts, "ep_recv_counts", ge::DT_INT32, 8},
+    {cann::kExpandScales, "expand_scales", ge::DT_FLOAT, 16},
+};
+
+}  // namespace
+
 TEST(an_output_that_is_too_small_is_refused_by_name) {
     on_communicator([](const Communicator&) {
-        const char* names[] = {"expand_x", "", "assist_info_for_combine", "expert_token_nums", "ep_recv_counts"};
-        for (const size_t index : {cann::kExpandX, cann::kAssistInfo, cann::kExpertTokenNums, cann::kEpRecvCounts}) {
-            logged.clear();
-            stand_in::ContextValues values = tiling_values("DispatchV2", dispatch_arguments(), sizeof(DispatchTiling));
-            const int64_t needed = values.outputs[index].shape.shape.GetShapeSize();
-            values.outputs[index] = cann_tensor(ge::DT_INT32, {needed - 1});
-            CHECK_EQ(tile("DispatchV2", &values), ge::GRAPH_SUCCESS);
-            const auto& tiling = *reinterpret_cast<const DispatchTiling*>(values.tiling_data.data());
-            CHECK_EQ(tiling.common.is_refused, 1U);
-            CHECK_EQ(tiling.common.refusal.limit, needed);
-            CHECK(contains(logged, std::string("output ") + names[index] + " has " + std::to_string(needed - 1)));
+        cann::DispatchArguments arguments = quantised_arguments(4, ge::DT_FLOAT8_E4M3FN, 24);
+        arguments.call.expert_scales = tensor(Dtype::kFp32, {8, 2});
+        for (const NeededOutput& output : kNeeded) {
+            const auto with = [&](int64_t elements) {
+                return refusal_with_output(arguments, output.index, cann_tensor(output.dtype, {elements}));
+            };
+            CHECK_EQ(with(output.elements).code, Code::kOk);
+            const Refusal refusal = with(output.elements - 1);
+            CHECK_EQ(refusal.code, Code::kBadShape);
+            CHECK_EQ(refusal.limit, output.elements);
+            CHECK(contains(logged, op_host::text("output ", output.name, " has ", output.elements - 1)));
+        }
+        // A factor a row, and one for each of 8 groups of 128.
+        for (const int64_t mode : {2, 3}) {
+            arguments = quantised_arguments(mode, ge::DT_FLOAT8_E5M2, 23);
+            const auto small = cann_tensor(ge::DT_FLOAT, {(mode == 2 ? 16 : 16 * 8) - 1});
+            CHECK_EQ(refusal_with_output(arguments, cann::kDynamicScales, small).limit,
+                     small.shape.shape.GetDim(0) + 1);
         }
     });
+}
+
+// Sizes count elements, so a dtype of more bytes than the rows have would hide an output that is too small.
+TEST(an_output_of_another_dtype_is_refused_by_name) {
+    on_communicator([](const Communicator&) {
+        const cann::DispatchArguments mx = quantised_arguments(4, ge::DT_FLOAT8_E4M3FN, 24);
+        CHECK_EQ(refusal_with_output(dispatch_arguments(), cann::kExpandX, cann_tensor(ge::DT_INT8, {16, 1024})).code,
+                 Code::kBadDtype);
+        CHECK(contains(logged, "dispatch_v2: output expand_x is int8, must be bfloat16; allocate it"));
+        CHECK_EQ(refusal_with_output(mx, cann::kExpandX, cann_tensor(ge::DT_FLOAT8_E5M2, {16, 1024})).code,
+                 Code::kBadDtype);
+        CHECK(contains(logged, "output expand_x is float8_e5m2, must be float8_e4m3fn"));
+        CHECK_EQ(refusal_with_output(mx, cann::kDynamicScales, cann_tensor(ge::DT_FLOAT, {16, 32})).code,
+                 Code::kBadDtype);
+        CHECK(contains(logged, "output dynamic_scales is float32, must be float8_e8m0fnu"));
+    });
+}
+
+TEST(outputs_that_a_call_does_not_write_may_be_empty) {
+    on_communicator([](const Communicator&) {
+        for (const size_t index : {cann::kDynamicScales, cann::kExpandScales}) {
+            CHECK_EQ(refusal_with_output(dispatch_arguments(), index, cann_tensor(ge::DT_FLOAT, {0})).code, Code::kOk);
+            CHECK_EQ(logged, "");
+        }
+    });
+}
+
+TEST(dtypes_that_no_kernel_takes_fail_in_the_inference_with_their_names) {
+    const auto infers = [](const cann::DispatchArguments& arguments) {
+        logged.clear();
+        stand_in::ContextValues values = values_of(arguments);
+        gert::InferDataTypeContext context(values);
+        return definition("DispatchV2").infer_dtype(&context);
+    };
+    CHECK_EQ(infers(quantised_arguments(0, ge::DT_INT8, 1)), ge::GRAPH_SUCCESS);  // for the tiling to refuse
+    CHECK_EQ(infers(quantised_arguments(2, ge::DT_INT32, 3)), ge::GRAPH_FAILED);
+    CHECK(contains(logged, "no kernel takes tokens of bfloat16 with scales of float32 and gives rows of int32"));
+    cann::DispatchArguments carried = passed_arguments(Dtype::kUint8, Dtype::kFp32);
+    carried.x_dtype = ge::DT_FLOAT8_E4M3FN;
+    CHECK_EQ(infers(carried), ge::GRAPH_FAILED);
+    CHECK(contains(logged, "tokens of uint8"));
 }
 
 TEST(a_call_on_no_communicator_fails_and_says_how_to_make_one) {

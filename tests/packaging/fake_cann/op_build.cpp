@@ -36,6 +36,14 @@ const char* dtype_name(ge::DataType dtype) {
             return "int64";
         case ge::DT_BOOL:
             return "bool";
+        case ge::DT_INT8:
+            return "int8";
+        case ge::DT_FLOAT8_E4M3FN:
+            return "float8_e4m3fn";
+        case ge::DT_FLOAT8_E5M2:
+            return "float8_e5m2";
+        case ge::DT_FLOAT8_E8M0:
+            return "float8_e8m0";
         default:
             std::fprintf(stderr, "op_build: no name for dtype %d\n", static_cast<int>(dtype));
             std::exit(1);

@@ -20,6 +20,8 @@ enum DataType {
     DT_BOOL = 12,
     DT_BF16 = 27,
     DT_UNDEFINED = 28,
+    DT_FLOAT8_E5M2 = 35,
+    DT_FLOAT8_E4M3FN = 36,
     DT_FLOAT8_E8M0 = 37,
 };
 

@@ -44,7 +44,7 @@ void call_entry(void (*entry)(Types...), Tiling& tiling, const Tensors& tensors)
     const auto take = [&](const char* name) {
         const auto found = tensors.find(name);
         const uint64_t address = found == tensors.end() ? 0 : std::exchange(*found->second, 0);
-        arguments.push_back((GM_ADDR)(tiling.common.is_refused != 0 ? kNowhere : address));
+        arguments.push_back((GM_ADDR)(tiling.common.is_refused != 0 || address == 0 ? kNowhere : address));
     };
     for (const auto& row : cann::inputs<Arguments>())
         take(row.name);

@@ -40,11 +40,16 @@ class ExtendedKernelContext {
     explicit ExtendedKernelContext(stand_in::ContextValues& values) : values_(values), attrs_(values) {
         for (const auto& input : values.inputs)
             descriptions_.emplace_back(input ? input->dtype : ge::DT_UNDEFINED);
+        for (const auto& output : values.outputs)
+            output_descriptions_.emplace_back(output.dtype);
     }
     const char* GetNodeName() const { return values_.node.c_str(); }
     const RuntimeAttrs* GetAttrs() const { return &attrs_; }
     const CompileTimeTensorDesc* GetOptionalInputDesc(const size_t ir_index) const {
         return input(ir_index) == nullptr ? nullptr : &descriptions_[ir_index];
+    }
+    const CompileTimeTensorDesc* GetOutputDesc(const size_t index) const {
+        return index < output_descriptions_.size() ? &output_descriptions_[index] : nullptr;
     }
 
   protected:
@@ -56,7 +61,7 @@ class ExtendedKernelContext {
 
   private:
     RuntimeAttrs attrs_;
-    std::vector<CompileTimeTensorDesc> descriptions_;
+    std::vector<CompileTimeTensorDesc> descriptions_, output_descriptions_;
 };
 
 }  // namespace gert

@@ -11,8 +11,8 @@ namespace gert {
 class InferDataTypeContext : public ExtendedKernelContext {
   public:
     using ExtendedKernelContext::ExtendedKernelContext;
-    ge::DataType GetInputDataType(const size_t index) const {
-        const stand_in::Tensor* tensor = input(index);
+    ge::DataType GetOptionalInputDataType(const size_t ir_index) const {
+        const stand_in::Tensor* tensor = input(ir_index);
         return tensor == nullptr ? ge::DT_UNDEFINED : tensor->dtype;
     }
     ge::graphStatus SetOutputDataType(const size_t index, const ge::DataType datatype) {
