@@ -24,11 +24,13 @@ class Fit {
         const bool is_shared_free = is_free("shared") && is_free("shared_ranks");
         if (!is_free("shared_x") && f.has_shared_x && is_shared_free) f.shared_experts = f.shared_ranks = 0;
         shared_ranks();
+        const uint32_t holders = s_.world.limits.num_ranks - f.shared_ranks;
+        if (!is_free("experts") && is_shared_free && s_.num_experts % holders != 0)
+            f.shared_experts = f.shared_ranks = 0;
         if (is_free("shared_x") && f.shared_ranks != 0) f.has_shared_x = false;
         if (is_free("dtype") && f.quant != Quant::kNone && is_one_byte(f.dtype)) f.dtype = Dtype::kBf16;
         if (is_free("quant") && is_one_byte(f.dtype)) f.quant = Quant::kNone;
         if (is_free("quant_scales") && !has_legal_scales(f)) f.scales = first_legal_scales(f);
-        if (is_free("scale_columns")) f.scale_columns = std::max(1U, std::min(f.scale_columns, most_scale_columns(s_)));
     }
 
     void shape() {
@@ -46,6 +48,8 @@ class Fit {
             s_.num_tokens = was_full ? limits.max_tokens : std::min(limits.max_tokens, s_.num_tokens);
         if (is_free("max_hidden")) limits.hidden = std::max(limits.hidden, s_.hidden);
         if (is_free("hidden")) s_.hidden = std::min(limits.hidden, s_.hidden);
+        uint32_t& columns = s_.features.scale_columns;
+        if (is_free("scale_columns")) columns = std::max(1U, std::min(columns, most_scale_columns(s_)));
         if (is_free("max_topk") && !is_free("topk")) limits.num_topk = std::max(limits.num_topk, s_.num_topk);
         if (is_free("max_topk")) limits.num_topk = std::min(limits.num_topk, limits.num_experts);
         if (is_free("topk")) s_.num_topk = std::min({limits.num_topk, s_.num_topk, s_.num_experts});
