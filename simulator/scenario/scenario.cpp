@@ -115,12 +115,20 @@ void draw_second(sim::Random& random, Scenario* s) {
     draw_shape(random, &second.shape);
     draw_queues(random, &second.config);
     second.config.tag_base = draw_tag_base(random) + kSecondTags;
-    draw_features(s->seed + kSecondFeatures, &second.config.limits, &second.shape);
     second.operations = draw_operations(random, s->world.limits.num_ranks, random.between(1, 3));
     const auto places = static_cast<uint32_t>(s->operations.size());
     for (size_t i = 0; i < second.operations.size(); ++i)
         second.before.push_back(random.between(second.before.empty() ? 0 : second.before.back(), places));
     s->second = std::move(second);
+}
+
+// Rows of a refused combine may be under way when the next one's leave (I7). That shows where many rows of one size
+// take the same slots in turn; features would thin them out.
+bool has_combine_after_a_refused_one(const std::vector<Operation>& operations) {
+    const auto is_combine = [](const Operation& operation) { return operation.kind == OperationKind::kCombine; };
+    return std::adjacent_find(operations.begin(), operations.end(), [&](const Operation& a, const Operation& b) {
+               return is_combine(a) && a.act != Act::kGood && is_combine(b);
+           }) != operations.end();
 }
 
 std::string describe_channel(const Channel& channel) {
@@ -161,7 +169,6 @@ Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced) {
     s.world.tag_base = draw_tag_base(random);
     s.world.timeout_ns = kTimeoutNs;
     s.seed = seed;
-    draw_features(seed, &s.world.limits, &s);
     draw_schedule(seed, &s);
     s.operations = draw_operations(random, s.world.limits.num_ranks, random.between(1, 4) + (random.one_in(4) ? 4 : 0));
     if (random.one_in(3)) draw_second(random, &s);
@@ -171,6 +178,9 @@ Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced) {
     if (with_faults && has_fault) s.world.fault = fault;
     s.has_survivors = random.one_in(2) || is_kill_lane;
     s.uses_memory_again = random.one_in(2);
+    if (has_combine_after_a_refused_one(s.operations)) return s;
+    draw_features(seed, &s.world.limits, &s);
+    if (s.second) draw_features(seed + kSecondFeatures, &s.second->config.limits, &s.second->shape);
     return s;
 }
 

@@ -46,7 +46,7 @@ TEST(seeds_hold) {
 // I7. Seeds in which a rank was still sending rows of a refused combine when another combine, of another dispatch, gave
 // their slots to other ranks. Their findings were "overtaking" while a refusal was no use of a half.
 TEST(rows_of_a_refused_combine_meet_no_later_ones) {
-    for (uint64_t seed : {101, 430, 768})
+    for (uint64_t seed : {21, 768})
         report(seed, run_seed(seed, SeedOptions{}, kernels()));
 }
 
