@@ -41,7 +41,8 @@ Finding unlike_expand_x(const Context& c, const TensorInfo& tensor) {
 
 // Const experts need all of their tensors.
 Finding missing_const(const Context& c, const TensorInfo& tensor) {
-    return {c.attributes.const_expert_num > 0 && !tensor.is_present, 0, 2};
+    const int64_t count = c.attributes.const_expert_num;
+    return {count > 0 && !tensor.is_present, count, static_cast<int64_t>(Field::kConstExpertNum)};
 }
 
 // The last axis of a tensor of `dims` dimensions.
@@ -111,12 +112,16 @@ constexpr CheckRow<Context> kPairs[] = {
          const int64_t ranks = c.attributes.shared_expert_rank_num;
          return {is_given(c.call.shared_expert_x) && ranks != 0, ranks, 0};
      }},
-    {Field::kOriX, Code::kBadRankOfTensor,
+    {Field::kOriX, Code::kMissing,
      [](const Context& c) -> Finding {
-         const bool is_needed = c.attributes.copy_expert_num > 0 || c.attributes.const_expert_num > 0;
-         return {is_needed && !c.call.ori_x.is_present, 0, 2};
+         const CommonAttributes& a = c.attributes;
+         const bool is_copy = a.copy_expert_num > 0;
+         const bool is_needed = is_copy || a.const_expert_num > 0;
+         const Field cause = is_copy ? Field::kCopyExpertNum : Field::kConstExpertNum;
+         return {is_needed && !c.call.ori_x.is_present, is_copy ? a.copy_expert_num : a.const_expert_num,
+                 static_cast<int64_t>(cause)};
      }},
-    {Field::kConstExpertAlpha1, Code::kBadRankOfTensor,
+    {Field::kConstExpertAlpha1, Code::kMissing,
      [](const Context& c) { return missing_const(c, c.call.const_expert_alpha_1); }},
     {Field::kConstExpertAlpha1, Code::kBadDtype,
      [](const Context& c) { return unlike_expand_x(c, c.call.const_expert_alpha_1); }},
@@ -124,7 +129,7 @@ constexpr CheckRow<Context> kPairs[] = {
      [](const Context& c) { return compare_extent(c.call.const_expert_alpha_1, 0, c.attributes.const_expert_num); }, 0},
     {Field::kConstExpertAlpha1, Code::kBadShape,
      [](const Context& c) { return compare_extent(c.call.const_expert_alpha_1, 1, c.geometry.hidden); }, 1},
-    {Field::kConstExpertAlpha2, Code::kBadRankOfTensor,
+    {Field::kConstExpertAlpha2, Code::kMissing,
      [](const Context& c) { return missing_const(c, c.call.const_expert_alpha_2); }},
     {Field::kConstExpertAlpha2, Code::kBadDtype,
      [](const Context& c) { return unlike_expand_x(c, c.call.const_expert_alpha_2); }},
@@ -132,8 +137,7 @@ constexpr CheckRow<Context> kPairs[] = {
      [](const Context& c) { return compare_extent(c.call.const_expert_alpha_2, 0, c.attributes.const_expert_num); }, 0},
     {Field::kConstExpertAlpha2, Code::kBadShape,
      [](const Context& c) { return compare_extent(c.call.const_expert_alpha_2, 1, c.geometry.hidden); }, 1},
-    {Field::kConstExpertV, Code::kBadRankOfTensor,
-     [](const Context& c) { return missing_const(c, c.call.const_expert_v); }},
+    {Field::kConstExpertV, Code::kMissing, [](const Context& c) { return missing_const(c, c.call.const_expert_v); }},
     {Field::kConstExpertV, Code::kBadDtype, [](const Context& c) { return unlike_expand_x(c, c.call.const_expert_v); }},
     {Field::kConstExpertV, Code::kBadShape,
      [](const Context& c) { return compare_extent(c.call.const_expert_v, 0, c.attributes.const_expert_num); }, 0},

@@ -175,6 +175,10 @@ Finding mask_of_unequal_batches(const CheckContext& c, const TensorInfo& mask) {
     return {is_given(mask) && c.attributes.global_bs > equal, c.attributes.global_bs, equal};
 }
 
+Finding compare_table_extent(const TensorInfo& tensor, size_t axis, int64_t expected) {
+    return {is_passed(tensor) && extent(tensor, axis) != expected, extent(tensor, axis), expected};
+}
+
 Refusal check_tensor(Field field, const TensorInfo& tensor, TensorDevice device, bool is_required) {
     if (!is_required && !is_given(tensor)) return Refusal{};
     const TensorArgument& argument = *find_tensor(field);

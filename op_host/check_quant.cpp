@@ -133,6 +133,13 @@ constexpr CheckRow<Context> kScales[] = {
          const bool is_bad = has_scales(c) && c.call.quant_mode != kQuantPass && c.call.scales.dtype != Dtype::kFp32;
          return {is_bad, code(c.call.scales.dtype), code(Dtype::kFp32)};
      }},
+    // A table without rows is not looked at as a tensor, and its dtype counts.
+    {Field::kScales, Code::kBadDtype,
+     [](const Context& c) -> Finding {
+         const Dtype dtype = c.call.scales.dtype;
+         const bool is_known = dtype == Dtype::kFp32 || dtype == Dtype::kE8m0 || dtype == Dtype::kUint8;
+         return {has_scales(c) && !is_known, code(dtype), 0};
+     }},
     // Bytes alone could be anything.
     {Field::kScalesDtype, Code::kMissing,
      [](const Context& c) -> Finding {

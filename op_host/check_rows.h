@@ -86,6 +86,9 @@ bool is_given(const TensorInfo& tensor);
 // Size of one axis against its only legal value; fine where the tensor is absent.
 Finding compare_extent(const TensorInfo& tensor, size_t axis, int64_t expected);
 
+// The same for a table that counts as given without elements too: its absence is a word to the other ranks.
+Finding compare_table_extent(const TensorInfo& tensor, size_t axis, int64_t expected);
+
 // A mask says which tokens of equal batches are padding; unequal batches say it by their sizes.
 Finding mask_of_unequal_batches(const CheckContext& context, const TensorInfo& mask);
 

@@ -58,7 +58,7 @@ constexpr const char* kFields[] = {"argument",
                                    "layout ABI",
                                    "output dtype",
                                    "copy mode",
-                                   "bytes of the scales of a row",
+                                   "scales of all ranks",
                                    "presence of expert_scales"};
 
 constexpr const char* kStages[] = {"none",   "entry",   "route", "stage",  "wqe_builder", "doorbell", "cumsum",

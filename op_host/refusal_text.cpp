@@ -52,8 +52,10 @@ std::string bad_named_dtype(const Refusal& r) {
     const std::string named = dtype == Dtype::kOther ? text(field_name(r.field), " = ", r.got, " names no known dtype")
                                                      : text(field_name(r.field), " is ", dtype_name(dtype));
     if (r.field != Field::kYDtype) {
-        return text(named, ", must be ", dtype_name(static_cast<Dtype>(r.limit)),
-                    ": name the dtype that the elements have, or leave it out");
+        const auto legal = static_cast<Dtype>(r.limit);
+        const bool is_carried = legal == Dtype::kE4m3 || legal == Dtype::kE8m0;  // bytes need a name
+        return text(named, ", must be ", dtype_name(legal), legal == Dtype::kE4m3 ? " or float8_e5m2" : "",
+                    ": name the dtype that the elements have", is_carried ? "" : ", or leave it out");
     }
     static const char* const kLegal[] = {"the dtype of x", "int8", "int8, float8_e4m3fn or float8_e5m2"};
     const bool is_listed = r.limit >= 0 && r.limit < 3;
@@ -78,7 +80,9 @@ std::string bad_dtype(const Refusal& r) {
 
 std::string bad_dims(const Refusal& r) {
     const TensorArgument* tensor = find_tensor(r.field);
-    const std::string legal = tensor == nullptr ? text(r.limit) : legal_dims(*tensor);
+    // A number of dimensions that the argument may have, and this call may not.
+    const bool is_known = tensor == nullptr || (r.got >= tensor->min_dims && r.got <= tensor->max_dims);
+    const std::string legal = is_known ? text(r.limit) : legal_dims(*tensor);
     return text(field_name(r.field), " has ", r.got, " dimensions, must have ", legal, ": ", remedy(r.field));
 }
 
@@ -87,7 +91,7 @@ std::string out_of_range(const Refusal& r, OperationKind kind) {
     if (number != nullptr && number->legal != nullptr) {
         return text(subject(r, kind), " = ", r.got, " is not one of ", number->legal, ": ", number->remedy);
     }
-    const int64_t lowest = number == nullptr ? 0 : number->lowest;
+    const int64_t lowest = number != nullptr ? number->lowest : r.field == Field::kScales ? 1 : 0;
     return text(subject(r, kind), " = ", r.got, " is outside [", lowest, ", ", r.limit, "]: ", remedy(r.field));
 }
 
@@ -122,8 +126,23 @@ std::string bad_device(const Refusal& r) {
 std::string bad_triple(const Refusal& r) {
     static const char* const kWords[kTripleWords] = {"source rank", "token", "column"};
     const char* word = r.column < kTripleWords ? kWords[r.column] : "word";
+    if (r.got >= 0 && r.got < r.limit) {
+        return text("assist_info_for_combine row ", r.token, ": ", word, " ", r.got,
+                    " is not what belongs in this row: pass the tensors that dispatch_v2 returned, unchanged");
+    }
     return text("assist_info_for_combine row ", r.token, ": ", word, " ", r.got, " is outside [0, ", r.limit - 1,
                 "]: pass the tensor that dispatch_v2 returned, unchanged");
+}
+
+// A word of pack_scales().
+std::string scales_text(int64_t word) {
+    static const char* const kKinds[] = {"absent", "one for all", "one per channel", "a row per expert",
+                                         "a row per token"};
+    const int64_t kind = word & 0xF;
+    if (kind == 0) return kKinds[0];
+    const char* dtype = dtype_name(static_cast<Dtype>((word >> 4) & 0xFF));
+    const std::string known = kind < 5 ? kKinds[kind] : "unknown";
+    return text(dtype, ", ", known, kind == 4 ? text(" of ", word >> 12, " columns") : std::string());
 }
 
 std::string signature_value(Field field, int64_t value) {
@@ -135,6 +154,8 @@ std::string signature_value(Field field, int64_t value) {
             return dtype_name(static_cast<Dtype>(value));
         case Field::kCopyMode:
             return copy_mode_name(static_cast<CopyMode>(value));
+        case Field::kScalesKind:
+            return scales_text(value);
         case Field::kHasExpertScales:
             return value != 0 ? "given" : "absent";
         default:
@@ -143,13 +164,22 @@ std::string signature_value(Field field, int64_t value) {
 }
 
 // `got` is the peer's value and `limit` this rank's.
-std::string different_calls(const Refusal& r, uint32_t own_rank) {
+std::string different_calls(const Refusal& r, OperationKind kind, uint32_t own_rank) {
     const std::string theirs = signature_value(r.field, r.got);
     const std::string ours = signature_value(r.field, r.limit);
     switch (r.field) {
         case Field::kKind:
             return text("rank ", r.rank, " called ", theirs, ", this rank (", own_rank, ") ", ours,
                         ": all ranks must issue the same operations in the same order");
+        case Field::kScalesKind:
+            return text("scales are ", theirs, " on rank ", r.rank, ", ", ours, " here (rank ", own_rank,
+                        "): pass scales of one kind and dtype on all ranks");
+        case Field::kXDtype:
+            return text("the dtype of ", kind == OperationKind::kDispatch ? "x" : "expand_x", " is ", theirs,
+                        " on rank ", r.rank, ", ", ours, " here (rank ", own_rank, "): pass the same on all ranks");
+        case Field::kQuantMode:
+            return text(kind == OperationKind::kDispatch ? "quant_mode" : "comm_quant_mode", " is ", theirs,
+                        " on rank ", r.rank, ", ", ours, " here (rank ", own_rank, "): pass the same on all ranks");
         case Field::kNumTokens:
             return text("largest batch (global_bs / ep_world_size, or num_tokens with global_bs = 0) is ", theirs,
                         " on rank ", r.rank, ", ", ours, " here (rank ", own_rank,
@@ -221,7 +251,7 @@ std::string reason(const Refusal& r, OperationKind kind, uint32_t own_rank) {
         case Code::kRequiresGrad:
             return text(name, " requires grad, but the operators are for inference: pass ", name, ".detach()");
         case Code::kSignature:
-            return different_calls(r, own_rank);
+            return different_calls(r, kind, own_rank);
         default:
             return text("code ", static_cast<uint32_t>(r.code), " is no refusal");
     }

@@ -98,13 +98,22 @@ uint32_t reduce_blocks(const CombineTiling& t) {
     return blocks;
 }
 
+uint32_t scales_of(const DispatchCall& call) {
+    if (!is_passed(call.scales)) return pack_scales(ScalesKind::kNone, Dtype{}, 0);
+    const Dtype dtype = scales_element_dtype(call);
+    const auto columns = static_cast<uint32_t>(extent(call.scales, 1));
+    if (call.quant_mode == kQuantPass) return pack_scales(ScalesKind::kRows, dtype, columns);
+    if (call.scales.shape.size() == 2) return pack_scales(ScalesKind::kExpert, dtype, 0);
+    return pack_scales(num_elements(call.scales) == 1 ? ScalesKind::kScalar : ScalesKind::kChannel, dtype, 0);
+}
+
 void set_quant(const DispatchCall& call, const QuantPlan& plan, DispatchTiling* t) {
     CallSignature& s = t->common.signature;
     s.quant_mode = static_cast<uint32_t>(call.quant_mode);
     s.x_dtype = static_cast<uint32_t>(element_dtype(call));
     s.out_dtype = static_cast<uint32_t>(plan.expand_dtype);
     s.copy_mode = static_cast<uint32_t>(plan.copy_mode);
-    s.scale_bytes = static_cast<uint32_t>(plan.scale_bytes);
+    s.scales = scales_of(call);
     // A rank without tokens has no weights either, and still agrees with the others that weights travel.
     const bool has_weights = is_passed(call.expert_scales);
     s.has_expert_scales = has_weights ? 1 : 0;
@@ -117,8 +126,8 @@ void set_quant(const DispatchCall& call, const QuantPlan& plan, DispatchTiling* 
         t->scale_rows = dims == 2 ? static_cast<uint32_t>(extent(call.scales, 0)) : 1;
         t->scale_columns = static_cast<uint32_t>(extent(call.scales, dims - 1));
     }
-    t->token = token_layout(static_cast<uint32_t>(plan.payload_bytes), s.scale_bytes, t->common.num_columns,
-                            s.has_expert_scales * t->common.num_topk);
+    t->token = token_layout(static_cast<uint32_t>(plan.payload_bytes), static_cast<uint32_t>(plan.scale_bytes),
+                            t->common.num_columns, s.has_expert_scales * t->common.num_topk);
 }
 
 // Behind the triples, at the next whole unit. 128 words a row leave room for it from the first row on.
@@ -151,7 +160,7 @@ void set_combine_roles(uint32_t num_cores, CombineEngine engine, CombineTiling* 
 }  // namespace
 
 bool has_expert_scales(const CombineCall& call) {
-    return num_elements(call.expert_scales) > 0;
+    return is_given(call.expert_scales);
 }
 
 uint32_t route_width(uint32_t num_tokens, uint32_t num_experts, uint32_t num_ranks) {

@@ -74,7 +74,7 @@ int32_t code_of(Dtype dtype) {
 
 bool is_floating(Dtype dtype) {
     return dtype == Dtype::kBf16 || dtype == Dtype::kFp16 || dtype == Dtype::kFp32 || dtype == Dtype::kFp64 ||
-           dtype == Dtype::kOther;
+           dtype == Dtype::kE4m3 || dtype == Dtype::kE5m2 || dtype == Dtype::kE8m0 || dtype == Dtype::kOther;
 }
 
 // Would torch record a gradient through this tensor now? The stable ABI has no getter, so ask autograd itself: an alias
@@ -115,6 +115,14 @@ class Describer {
         info.shape.assign(sizes.begin(), sizes.end());
         info.device = device_of(tensor);
         info.requires_grad = grad_is_enabled_ && is_floating(info.dtype) && records_gradient(tensor);
+        return info;
+    }
+    // Of a tensor that is written: an expanded one has a single element, whatever its size.
+    op_host::TensorInfo written(const OptionalTensor& tensor) const {
+        op_host::TensorInfo info = (*this)(tensor);
+        for (size_t axis = 0; axis < info.shape.size(); ++axis) {
+            if (tensor->strides()[axis] == 0 && info.shape[axis] > 1) info.shape[axis] = 1;
+        }
         return info;
     }
     op_host::TensorInfo operator()(const OptionalTensor& tensor) const {
@@ -199,7 +207,7 @@ op_host::DispatchCall describe(const DispatchArguments& a, op_host::TensorDevice
     call.x_active_mask = info(a.x_active_mask);
     call.expert_scales = info(a.expert_scales);
     call.elastic_info = info(a.elastic_info);
-    call.performance_info = info(a.performance_info);
+    call.performance_info = info.written(a.performance_info);
     call.attributes = a.attributes;
     call.quant_mode = a.quant_mode;
     call.expert_token_nums_type = a.expert_token_nums_type;
@@ -227,7 +235,7 @@ op_host::CombineCall describe(const CombineArguments& a, op_host::TensorDevice d
     call.const_expert_alpha_1 = info(a.const_expert_alpha_1);
     call.const_expert_alpha_2 = info(a.const_expert_alpha_2);
     call.const_expert_v = info(a.const_expert_v);
-    call.performance_info = info(a.performance_info);
+    call.performance_info = info.written(a.performance_info);
     call.attributes = a.attributes;
     call.comm_quant_mode = a.comm_quant_mode;
     return call;

@@ -16,7 +16,7 @@ Tensor run_combine(const KernelDevice& device, const CombineArguments& a) {
     const Tensor expert_ids = device.plain(a.expert_ids);
     const Tensor assist_info = device.plain(a.assist_info_for_combine);
     const Tensor ep_send_counts = device.plain(a.ep_send_counts);
-    const bool is_weighted = a.expert_scales.numel() != 0;  // empty: a plain sum
+    const bool is_weighted = op_host::has_expert_scales(call);
     const Tensor expert_scales = is_weighted ? device.plain(a.expert_scales) : a.expert_scales;
     const PlainTensor mask(device, a.x_active_mask);
     const PlainTensor shared_expert_x(device, a.shared_expert_x);

@@ -39,6 +39,19 @@ enum class CopyMode : uint32_t {
     kPerExpert = 1  // one for each (token, expert)
 };
 
+// What the scales of a dispatch are.
+enum class ScalesKind : uint32_t {
+    kNone = 0,
+    kScalar = 1,   // one for all
+    kChannel = 2,  // one for each element of a row
+    kExpert = 3,   // a row for each expert
+    kRows = 4      // a row for each token, which travels with it
+};
+// One word of the signature: kind, dtype, and of kRows the columns.
+constexpr uint32_t pack_scales(ScalesKind kind, Dtype dtype, uint32_t columns) {
+    return static_cast<uint32_t>(kind) | (static_cast<uint32_t>(dtype) << 4) | (columns << 12);
+}
+
 // What all ranks must agree on in one call. Compared field by field, so that a difference can be named.
 struct CallSignature {
     uint32_t kind;
@@ -55,7 +68,7 @@ struct CallSignature {
     uint32_t dispatch_high;
     uint32_t shared_expert_rank_num;
     uint32_t copy_mode;          // dispatch: CopyMode
-    uint32_t scale_bytes;        // scales of a row on the wire
+    uint32_t scales;             // dispatch: pack_scales()
     uint32_t has_expert_scales;  // dispatch: weights travel
 };
 static_assert(sizeof(CallSignature) == 64, "wire struct");
@@ -77,7 +90,7 @@ constexpr Field signature_field(uint32_t word) {
                                                 Field::kDispatchNumber,
                                                 Field::kSharedExpertRankNum,
                                                 Field::kCopyMode,
-                                                Field::kScaleBytes,
+                                                Field::kScalesKind,
                                                 Field::kHasExpertScales};
     return kFields[word];
 }

@@ -93,7 +93,7 @@ enum class Field : uint32_t {
     kLayoutAbi,
     kOutDtype,
     kCopyMode,
-    kScaleBytes,
+    kScalesKind,
     kHasExpertScales,
     kCount
 };

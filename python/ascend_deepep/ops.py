@@ -141,7 +141,7 @@ def dispatch_v2(
 
     Every rank of the communicator makes the call. Errors: see `ascend_deepep.errors`.
     """
-    is_masked = options.get("x_active_mask") is not None
+    is_masked = _is_mask(options.get("x_active_mask"))
     place = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs, is_masked)
     tensors = {"x": x, "expert_ids": expert_ids}
     return DispatchOutput(*_call(torch.ops.npu.dispatch_v2, tensors, place, _given(options)))
@@ -173,7 +173,7 @@ def combine_v2(
     Returns (tokens, hidden) of `expand_x`'s dtype: the sum in float32, column ascending, multiply then add, rounded
     once to nearest even. Tokens that chose nobody are zeros.
     """
-    is_masked = options.get("x_active_mask") is not None
+    is_masked = _is_mask(options.get("x_active_mask"))
     place = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs, is_masked)
     tensors = {
         "expand_x": expand_x,
@@ -195,28 +195,89 @@ class _Place(NamedTuple):
     experts: int
     global_bs: int
 
+    def keywords(self) -> dict[str, Any]:
+        """All but the name, as arguments of the operators."""
+        return {
+            "ep_world_size": self.world,
+            "ep_rank_id": self.rank,
+            "moe_expert_num": self.experts,
+            "global_bs": self.global_bs,
+        }
+
 
 def _call(operator: Any, tensors: Mapping[str, object], place: _Place, options: Mapping[str, object]) -> Any:
-    """Call the operator. What is no tensor where one must be is refused by it too, so that the other ranks hear of it.
+    """Call the operator. What is of a wrong type is refused by it too, so that the other ranks hear of it.
 
     torch itself turns such an argument away before the operator sees it, and the other ranks would wait for this one.
     """
-    wrong = [name for name, value in tensors.items() if not isinstance(value, Tensor)]
-    values = [_ids(value) if name == "expert_ids" else value for name, value in tensors.items()]
+    given = {name: _ids(value) if name == "expert_ids" else value for name, value in tensors.items()}
+    keywords = {**place.keywords(), **options}
+    types = {argument.name: str(argument.type) for argument in operator.default._schema.arguments}
+    wrong = _wrong(operator.__name__, types, {**given, **keywords})
     if not wrong:
-        return operator(*values, *place[:-1], global_bs=place.global_bs, **options)
-    refused = [value if isinstance(value, Tensor) else _REFUSED for value in values]
+        return operator(*given.values(), place.name, **keywords)
+    keywords = {
+        name: _illegal(types[name]) if name in wrong else value for name, value in keywords.items() if name in types
+    }
+    refused = [_REFUSED if name in wrong else value for name, value in given.items()]
+    if not set(wrong) & set(types):
+        refused[0] = _REFUSED  # there is no such argument
     try:
-        operator(*refused, *place[:-1], global_bs=place.global_bs, **options)
+        operator(*refused, place.name, **keywords)
     except ArgumentError as refusal:
-        kinds = ", ".join(f"{name} = {reprlib.repr(tensors[name])} is no tensor" for name in wrong)
         raise ArgumentError(
-            f"{operator.__name__}, rank {place.rank}: {kinds}; pass a torch.Tensor",
-            rank=place.rank,
-            root=place.rank,
+            f"{operator.__name__}, rank {place.rank}: {'; '.join(wrong.values())}",
+            rank=refusal.rank,
+            root=refusal.rank,
             operation=operator.__name__,
         ) from refusal
-    raise AssertionError(f"{operator.__name__} took a tensor of {_REFUSED.dtype} for {wrong[0]}")
+    raise AssertionError(f"{operator.__name__} took a tensor of {_REFUSED.dtype}")
+
+
+def _wrong(operator: str, types: Mapping[str, str], values: Mapping[str, object]) -> dict[str, str]:
+    """What is of another type than the operator's schema says, and why, by name."""
+    found = {}
+    for name, value in values.items():
+        if name not in types:
+            found[name] = f"{name} is no argument of {operator}"
+        elif not _fits(types[name], value):
+            found[name] = f"{name} = {reprlib.repr(value)} is {_not_of(types[name], value)}"
+    return found
+
+
+def _illegal(kind: str) -> object:
+    """A value of the type that every argument of it refuses by name."""
+    return _REFUSED if "Tensor" in kind else 128 * "?" if "str" in kind else -(1 << 62)
+
+
+def _fits(kind: str, value: object) -> bool:
+    if value is None:
+        return kind.startswith("Optional")
+    if "Tensor" in kind:
+        return _is_plain(value)
+    if "str" in kind:
+        return isinstance(value, str)
+    if isinstance(value, torch.dtype):
+        return kind.startswith("Optional")
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
+
+
+def _not_of(kind: str, value: object) -> str:
+    if isinstance(value, Tensor) and "Tensor" in kind:
+        return "no tensor with strides; pass a dense one"
+    if "Tensor" in kind:
+        return "no tensor; pass a torch.Tensor"
+    return "no string; pass a str" if "str" in kind else "no number of 64 bits; pass an int"
+
+
+def _is_plain(value: object) -> bool:
+    """A tensor whose elements lie in memory by strides."""
+    return isinstance(value, Tensor) and value.layout is torch.strided and not value.is_nested
+
+
+def _is_mask(mask: object) -> bool:
+    """A tensor without dimensions or elements stands for none, as for the operator."""
+    return not isinstance(mask, Tensor) or (mask.dim() > 0 and mask.numel() > 0) if mask is not None else False
 
 
 def _place(

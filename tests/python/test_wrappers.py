@@ -58,6 +58,34 @@ def test_no_tensor_is_an_error_on_all_ranks(ranks: Pool, operator: str, argument
     assert other[0] == "Mismatch" and other[2] == 1 and argument in other[1]
 
 
+WRONG_KEYWORDS = {
+    "quant_mode": (2.5, "is no number of 64 bits; pass an int"),
+    "global_bs": ("8", "is no number of 64 bits; pass an int"),
+    "shared_expert_num": (1 << 63, "is no number of 64 bits; pass an int"),
+    "y_dtype": ("float8", "is no number of 64 bits; pass an int"),
+    "comm_alg": (3, "is no string; pass a str"),
+    "scales": ([1.0], "is no tensor; pass a torch.Tensor"),
+    "x_active_mask": (torch.ones(3, dtype=torch.bool).to_sparse(), "is no tensor with strides; pass a dense one"),
+}
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("argument", WRONG_KEYWORDS)
+def test_a_keyword_of_a_wrong_type_is_an_error_on_all_ranks(ranks: Pool, argument: str) -> None:
+    value, words = WRONG_KEYWORDS[argument]
+    other, mine = ranks.run(_rounds, 2, "dispatch_v2", argument, value)
+    assert mine[0] == "ArgumentError" and mine[2] == 1
+    assert mine[1].startswith(f"dispatch_v2, rank 1: {argument} = ") and mine[1].endswith(words)
+    assert other[0] == "Mismatch" and other[2] == 1 and argument in other[1]
+
+
+@pytest.mark.fast
+def test_an_unknown_keyword_is_an_error_on_all_ranks(ranks: Pool) -> None:
+    other, mine = ranks.run(_rounds, 2, "dispatch_v2", "nonsense", 1)
+    assert mine[:2] == ("ArgumentError", "dispatch_v2, rank 1: nonsense is no argument of dispatch_v2")
+    assert other[0] == "Mismatch" and other[2] == 1
+
+
 @pytest.mark.fast
 @pytest.mark.parametrize("group_ep", [None, 3])
 def test_no_communicator(group_ep: Any) -> None:

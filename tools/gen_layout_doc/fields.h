@@ -64,7 +64,7 @@ inline Structure call_signature() {
              ASCEND_DEEPEP_FIELD(T, dispatch_low, "combine: number of its dispatch"),
              ASCEND_DEEPEP_FIELD(T, dispatch_high, ""), ASCEND_DEEPEP_FIELD(T, shared_expert_rank_num, ""),
              ASCEND_DEEPEP_FIELD(T, copy_mode, "dispatch: CopyMode"),
-             ASCEND_DEEPEP_FIELD(T, scale_bytes, "scales of a row on the wire"),
+             ASCEND_DEEPEP_FIELD(T, scales, "dispatch: kind, dtype << 4, columns << 12 of its scales"),
              ASCEND_DEEPEP_FIELD(T, has_expert_scales, "dispatch: weights travel")}};
 }
 

@@ -13,7 +13,8 @@ from ascend_deepep.demo.usage import UsageError
 def one_of(option: str, value: str, choices: Sequence[str]) -> str:
     """The value, if it is one of them."""
     if value not in choices:
-        raise UsageError(f"{option} {value!r} is not one of {', '.join(choices)}")
+        legal = ", ".join(choice or '""' for choice in choices)
+        raise UsageError(f"{option} {value!r} is not one of {legal}")
     return value
 
 

@@ -111,7 +111,8 @@ class Installation:
         return f"<Installation of {self._communicator!r} in {self._module.__name__}>"
 
     def call(self, operator: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """One call of torch_npu's function, on our operator of the same schema."""
+        """One call of torch_npu's function, on our operator of the same schema. None stands for the default."""
+        keywords = {name: value for name, value in keywords.items() if value is not None}
         if self._comm_alg_fallback:
             keywords = self._with_known_comm_alg(keywords)
         return operator(*arguments, **keywords)

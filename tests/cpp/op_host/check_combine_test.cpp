@@ -74,16 +74,16 @@ constexpr Case kCases[] = {
          c.ep_send_counts.shape[0] = 12;
      },
      Code::kNotEqual, Field::kSharedExpertRankNum, "shared_expert_rank_num = 1, must be 0: "},
-    {[](Call& c) { c.attributes.copy_expert_num = 1; }, Code::kBadRankOfTensor, Field::kOriX,
-     "ori_x has 0 dimensions, must have 2: its shape is [num_tokens, hidden]"},
+    {[](Call& c) { c.attributes.copy_expert_num = 1; }, Code::kMissing, Field::kOriX,
+     "ori_x is missing: copy_expert_num = 1 needs it: its shape is [num_tokens, hidden]"},
     {[](Call& c) { c.ori_x = tensor(Dtype::kBf16, {8, 512}); }, Code::kBadShape, Field::kOriX,
      "ori_x.shape[1] = 512, must be 1024: "},
     {[](Call& c) {
          c.attributes.const_expert_num = 1;
          c.ori_x = tensor(Dtype::kBf16, {8, 1024});
      },
-     Code::kBadRankOfTensor, Field::kConstExpertAlpha1,
-     "const_expert_alpha_1 has 0 dimensions, must have 2: its shape is [const_expert_num, hidden]"},
+     Code::kMissing, Field::kConstExpertAlpha1,
+     "const_expert_alpha_1 is missing: const_expert_num = 1 needs it: its shape is [const_expert_num, hidden]"},
     {[](Call& c) {
          c.attributes.const_expert_num = 1;
          c.ori_x = tensor(Dtype::kBf16, {8, 1024});

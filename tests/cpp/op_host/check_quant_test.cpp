@@ -6,6 +6,8 @@
 #include "check.h"
 
 #include "op_host/check.h"
+#include "op_host/check_rows.h"
+#include "op_host/messages.h"
 #include "op_host/quant.h"
 #include "op_host/tiling.h"
 #include "sample_calls.h"
@@ -83,7 +85,7 @@ TEST(shapes_of_scales_follow_the_mode) {
     refuses(with(quantised(2), [](Call& c) { c.scales = tensor(Dtype::kFp32, {8, 512}); }), Code::kBadShape,
             Field::kScales, "scales.shape[1] = 512, must be 1024: ");
     refuses(with(quantised(2), [](Call& c) { c.scales = tensor(Dtype::kFp32, {1024}); }), Code::kBadRankOfTensor,
-            Field::kScales, "scales has 1 dimensions, must have 1 or 2: ");
+            Field::kScales, "scales has 1 dimensions, must have 2: ");
     refuses(passing(Dtype::kE5m2, Dtype::kFp32, 0), Code::kTooSmall, Field::kScales, "scales.shape[1] = 0 is below 1");
     refuses(with(passing(Dtype::kE5m2, Dtype::kFp32, 8), [](Call& c) { c.scales.shape[0] = 9; }), Code::kBadShape,
             Field::kScales, "scales.shape[0] = 9, must be 8: ");
@@ -105,9 +107,9 @@ TEST(scales_that_pass_through_fit_the_widest_copy) {
     call.scales.shape[1] = room / 32 * 8;
     accepts(call);
     call.scales.shape[1] += 1;
-    refuses(call, Code::kOutOfRange, Field::kScales, "scales.shape[1] = 561 is outside [0, 560]: ");
+    refuses(call, Code::kOutOfRange, Field::kScales, "scales.shape[1] = 561 is outside [1, 560]: ");
     call.scales = tensor(Dtype::kE8m0, {8, 2049});
-    refuses(call, Code::kOutOfRange, Field::kScales, "scales.shape[1] = 2049 is outside [0, 2048]: ");
+    refuses(call, Code::kOutOfRange, Field::kScales, "scales.shape[1] = 2049 is outside [1, 2048]: ");
 }
 
 TEST(dtypes_follow_the_mode) {
@@ -137,7 +139,8 @@ TEST(bytes_carry_a_type_that_is_named) {
     Call call = passing(Dtype::kUint8, Dtype::kFp32, 8);
     refuses(call, Code::kMissing, Field::kXDtype, "x_dtype is missing: x of dtype uint8 needs it: ");
     call.x_dtype = kBf16;
-    refuses(call, Code::kBadDtype, Field::kXDtype, "x_dtype is bfloat16, must be float8_e4m3fn: ");
+    refuses(call, Code::kBadDtype, Field::kXDtype,
+            "x_dtype is bfloat16, must be float8_e4m3fn or float8_e5m2: name the dtype that the elements have");
     call.x_dtype = kNpuE5m2;
     CHECK_EQ(accepts(call).expand_dtype, Dtype::kE5m2);
     call.scales = tensor(Dtype::kUint8, {8, 32});
@@ -147,6 +150,41 @@ TEST(bytes_carry_a_type_that_is_named) {
     refuses(with(quantised(0), [](Call& c) { c.x_dtype = kFp16; }), Code::kBadDtype, Field::kXDtype,
             "x_dtype is float16, must be bfloat16: name the dtype that the elements have");
     accepts(with(quantised(0), [](Call& c) { c.x_dtype = kBf16; }));
+}
+
+// What scales are is compared between the ranks: kind, dtype, columns.
+TEST(the_signature_tells_scales_apart) {
+    std::vector<Call> calls = {quantised(2), quantised(1), quantised(1), quantised(2)};
+    calls[2].scales = tensor(Dtype::kFp32, {1024});
+    calls[3].scales = tensor(Dtype::kFp32, {8, 1024});
+    calls.push_back(passing(Dtype::kE4m3, Dtype::kFp32, 8));
+    calls.push_back(passing(Dtype::kE4m3, Dtype::kE8m0, 32));  // as many bytes
+    calls.push_back(passing(Dtype::kE4m3, Dtype::kE8m0, 8));
+    std::vector<uint32_t> words;
+    for (const Call& call : calls) {
+        DispatchTiling tiling;
+        make_dispatch_tiling(kLimits, {}, call, {}, &tiling);
+        for (const uint32_t other : words)
+            CHECK(tiling.common.signature.scales != other);
+        words.push_back(tiling.common.signature.scales);
+    }
+    Refusal refusal = make_refusal(Field::kScalesKind, Code::kSignature, words[5], words[4]);
+    refusal.rank = 2;
+    CHECK_EQ(
+        describe(refusal, OperationKind::kDispatch, 0),
+        std::string("scales are float8_e8m0fnu, a row per token of 32 columns on rank 2, float32, a row per token of 8 "
+                    "columns here (rank 0): pass scales of one kind and dtype on all ranks"));
+}
+
+TEST(tables_without_rows_have_a_dtype_and_a_shape) {
+    Call call = passing(Dtype::kE4m3, Dtype::kFp16, 8);
+    call.x.shape[0] = call.expert_ids.shape[0] = call.scales.shape[0] = 0;
+    refuses(call, Code::kBadDtype, Field::kScales, "scales is float16, must be float32 or uint8 or float8_e8m0fnu: ");
+    call = quantised(2);
+    call.expert_scales = tensor(Dtype::kFp32, {0, 2});
+    refuses(call, Code::kBadShape, Field::kExpertScales, "expert_scales.shape[0] = 0, must be 8: ");
+    call.expert_scales = tensor(Dtype::kFp32, {});  // torch_npu's way of saying "none"
+    accepts(call);
 }
 
 TEST(copies_per_expert_need_their_room) {

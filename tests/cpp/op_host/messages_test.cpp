@@ -95,7 +95,7 @@ TEST(different_calls_name_both_sides) {
     check_start(describe(refusal(code, Field::kNumTopk, 0, 0, 4, 8, 1), kDispatch, 0),
                 "num_topk is 4 on rank 1, 8 here (ran");
     check_start(describe(refusal(code, Field::kXDtype, 0, 0, 2, 1, 3), kDispatch, 0),
-                "x_dtype is float16 on rank 3, bfloat16 here (ran");
+                "the dtype of x is float16 on rank 3, bfloat16 here (ran");
     CHECK_EQ(describe(refusal(code, Field::kNumTokens, 0, 0, 9, 8, 3), kDispatch, 0),
              std::string("largest batch (global_bs / ep_world_size, or num_tokens with global_bs = 0) is 9 on rank 3, "
                          "8 here (rank 0): pass the same global_bs on all ranks; batches that differ need one"));
