@@ -169,7 +169,10 @@ def _between_ranks(group: Group) -> None:
     differs("global-bs", "D18", {"global_bs": 28}, "largest batch", "pass the same global_bs")
     differs("topk", "own", _batch(6, topk=2), "num_topk")
     differs("hidden", "own", _batch(6, 64), "hidden")
-    differs("dtype", "own", {"x": tensor("float16", 6, 128)}, "x_dtype")
+    differs("dtype", "own", {"x": tensor("float16", 6, 128)}, "the dtype of x is")
+    differs(
+        "scales", "own", {"scales": tensor("float32", 128)}, "scales are", "one per channel", quant=1, scales="scalar"
+    )
     differs("experts", "own", {"moe_expert_num": 4, "expert_ids": tensor("int32", 6, 3, fill=-1)}, "moe_expert_num")
     differs("quant", "own", {"quant_mode": 2}, "quant")
     differs("y", "own", {"y_dtype": 24}, "output dtype", quant=2)
