@@ -24,7 +24,6 @@ SEEN = [
     ("ring-never-full", "Fast", "urma"),
     ("owner-bit-inverted", "Fast", "mte"),
     ("row-triples-of-another-column", "Fast", "mte"),
-    ("routing-function-not-awaited", "Sim", "mte"),
     ("copys-data-not-awaited", "Sim", "mte"),
     ("sum-before-rows", "Sim", "mte"),
     ("image-put-before-it-is-full", "Sim", "mte"),
