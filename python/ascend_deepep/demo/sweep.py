@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from ascend_deepep.config import ENGINES
 from ascend_deepep.demo.covering import Case, Space
+from ascend_deepep.demo.features import Features
 from ascend_deepep.demo.options import DTYPES, ROUTINGS, Options
 from ascend_deepep.demo.report import last_line
 from ascend_deepep.demo.runner import MEMORY, run_demo
@@ -115,24 +116,36 @@ def _tokens(case: Case) -> tuple[int, ...]:
     return (int(str(case["tokens"])),) * ranks
 
 
-def _cost(case: Case) -> int:
+def cost_of(case: Case, tokens: tuple[int, ...]) -> int:
     """Bytes of all rows, about."""
-    return sum(_tokens(case)) * int(str(case["topk"])) * int(str(case["hidden"]))
+    return sum(tokens) * int(str(case["topk"])) * int(str(case["hidden"]))
 
 
-def _options(case: Case, seed: int) -> Options:
+def _cost(case: Case) -> int:
+    return cost_of(case, _tokens(case))
+
+
+def options_of(
+    case: Case, tokens: tuple[int, ...], num_experts: int, seed: int, features: Features | None = None
+) -> Options:
+    """A case as a run, of rows that name their place."""
     return Options(
-        tokens=_tokens(case),
+        tokens=tokens,
         hidden=int(str(case["hidden"])),
         num_topk=int(str(case["topk"])),
-        num_experts=_experts(case),
+        num_experts=num_experts,
         num_cores=int(str(case["cores"])),
         dtype=str(case["dtype"]),
         routing=str(case["routing"]),
         combine_engine=str(case["engine"]),
         payload="index",
         seed=seed,
+        features=features or Features(),
     )
+
+
+def _options(case: Case, seed: int) -> Options:
+    return options_of(case, _tokens(case), _experts(case), seed)
 
 
 SPACE = Space(_PARAMETERS, _is_legal, _cost, _SEED, {"tokens": 0, "routing": "none"})

@@ -10,6 +10,7 @@ from ascend_deepep.config import ENGINES
 from ascend_deepep.demo.covering import Case, Space
 from ascend_deepep.demo.features import COMM_ALGS, COMM_QUANTS, MASKS, QUANTS, Features
 from ascend_deepep.demo.options import DTYPES, Options
+from ascend_deepep.demo.sweep import cost_of, options_of
 from ascend_deepep.demo.usage import UsageError
 
 MIN_CASES = 100
@@ -90,24 +91,11 @@ def _tokens(case: Case) -> tuple[int, ...]:
 
 
 def _cost(case: Case) -> int:
-    """Bytes of all rows, about."""
-    return sum(_tokens(case)) * int(str(case["topk"])) * int(str(case["hidden"]))
+    return cost_of(case, _tokens(case))
 
 
 def _options(case: Case, seed: int) -> Options:
-    return Options(
-        tokens=_tokens(case),
-        hidden=int(str(case["hidden"])),
-        num_topk=int(str(case["topk"])),
-        num_experts=_experts(case),
-        num_cores=int(str(case["cores"])),
-        dtype=str(case["dtype"]),
-        routing=str(case["routing"]),
-        combine_engine=str(case["engine"]),
-        payload="index",
-        seed=seed,
-        features=_features(case),
-    )
+    return options_of(case, _tokens(case), _experts(case), seed, _features(case))
 
 
 SPACE = Space(_PARAMETERS, _is_legal, _cost, _SEED, {"tokens": 0, "routing": "none"})
