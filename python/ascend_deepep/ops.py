@@ -8,6 +8,7 @@ take the same, and a `Communicator` where the operators take its name.
 
 from __future__ import annotations
 
+import functools
 import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
@@ -212,7 +213,7 @@ def _call(operator: Any, tensors: Mapping[str, object], place: _Place, options: 
     """
     given = {name: _ids(value) if name == "expert_ids" else value for name, value in tensors.items()}
     keywords = {**place.keywords(), **options}
-    types = {argument.name: str(argument.type) for argument in operator.default._schema.arguments}
+    types = _types(operator)
     wrong = _wrong(operator.__name__, types, {**given, **keywords})
     if not wrong:
         return operator(*given.values(), place.name, **keywords)
@@ -232,6 +233,12 @@ def _call(operator: Any, tensors: Mapping[str, object], place: _Place, options: 
             operation=operator.__name__,
         ) from refusal
     raise AssertionError(f"{operator.__name__} took a tensor of {_REFUSED.dtype}")
+
+
+@functools.cache
+def _types(operator: Any) -> dict[str, str]:
+    """The types of an operator's arguments by name, read off its schema once: calls are many."""
+    return {argument.name: str(argument.type) for argument in operator.default._schema.arguments}
 
 
 def _wrong(operator: str, types: Mapping[str, str], values: Mapping[str, object]) -> dict[str, str]:
