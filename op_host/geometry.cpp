@@ -32,6 +32,16 @@ int64_t capacity(const CommonAttributes& a, int64_t max_batch, int64_t num_topk,
     return is_shared_rank(a) ? shared_rows : moe_rows;
 }
 
+// No expert (0) where the rank is out of range; a number of experts beyond every limit stays a number.
+int64_t first_expert(const CommonAttributes& a, const Geometry& g) {
+    if (a.ep_rank_id < 0 || a.ep_rank_id >= a.ep_world_size) return 0;
+    if (!is_shared_rank(a)) return size_product(a.ep_rank_id - a.shared_expert_rank_num, g.experts_per_rank);
+    if (g.shared_replicas <= 0) return 0;
+    int64_t expert = 0;
+    const bool is_beyond = __builtin_add_overflow(a.moe_expert_num, a.ep_rank_id / g.shared_replicas, &expert);
+    return is_beyond ? std::numeric_limits<int64_t>::max() : expert;
+}
+
 Geometry make_geometry(const CommonAttributes& a, int64_t num_tokens, int64_t hidden, int64_t num_topk,
                        bool is_elastic) {
     Geometry g;
@@ -51,11 +61,7 @@ Geometry make_geometry(const CommonAttributes& a, int64_t num_tokens, int64_t hi
     const bool is_default_pair = a.shared_expert_num == 1 && a.shared_expert_rank_num == 0;
     g.shared_expert_num = is_default_pair ? 0 : a.shared_expert_num;
     if (g.shared_expert_num > 0) g.shared_replicas = a.shared_expert_rank_num / g.shared_expert_num;
-    if (!is_shared_rank(a)) {
-        g.first_expert = (a.ep_rank_id - a.shared_expert_rank_num) * g.experts_per_rank;
-    } else if (g.shared_replicas > 0) {
-        g.first_expert = a.moe_expert_num + a.ep_rank_id / g.shared_replicas;
-    }
+    g.first_expert = first_expert(a, g);
     return g;
 }
 

@@ -107,6 +107,7 @@ TEST(shapes_of_a_hopeless_call_do_not_fault) {
             call = call_of(kShapes[5]);
             call.attributes.*attribute = value;
             CHECK(dispatch_shapes(call).capacity_rows >= 0);
+            CHECK(geometry(call).first_expert >= 0);
         }
     }
     CHECK_EQ(dispatch_shapes(DispatchCall{}).capacity_rows, 0);
