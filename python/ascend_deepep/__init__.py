@@ -45,6 +45,7 @@ _HOME = {
 }
 _MODULES = frozenset(
     {
+        "bench",
         "cli",
         "communicator",
         "config",

@@ -111,10 +111,10 @@ step_python-long() {
     python -m pytest -q -m long --ignore=tests/packaging --ignore=tests/python/mutants
 }
 
-# The decode shape, the default. Prints the ratio and fails on none: machines are noisy (`--require 2` does).
+# The decode shape. Prints the ratio and fails on none: machines are noisy (`--require 2` does). What differs fails.
 step_gloo() {
     need_package
-    python bench/vs_gloo.py
+    "$VENV/bin/ascend-deepep" bench --compare gloo --tokens 128
 }
 
 step_sweep() {

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from ascend_deepep.cli.bench import bench
 from ascend_deepep.cli.conformance import conformance
 from ascend_deepep.cli.demo import demo
 from ascend_deepep.cli.doctor import doctor
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 _INTERRUPTED = 130  # newer typer turns KeyboardInterrupt into this result; no command of ours returns it
 
+app.command()(bench)
 app.command()(conformance)
 app.command()(demo)
 app.command()(doctor)

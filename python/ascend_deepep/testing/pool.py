@@ -73,7 +73,8 @@ class _Rank:
 class Pool:
     """Ranks that live from call to call. Made of one server process and, on demand, a process per rank."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        """`environment` is set on top of the caller's from the ranks' first instruction on, as an allocator needs."""
         self._folder = Path(tempfile.mkdtemp(prefix="ascend-deepep-ranks-"))
         self._ranks: dict[int, _Rank] = {}
         self._exits: dict[int, int] = {}
@@ -83,7 +84,9 @@ class Pool:
         self._control, theirs = socket.socketpair()
         fd = theirs.fileno()
         command = [sys.executable, "-m", "ascend_deepep.testing.server", str(fd)]
-        self._server = subprocess.Popen(command, pass_fds=[fd], stdin=subprocess.DEVNULL, env=_server_environment())
+        self._server = subprocess.Popen(
+            command, pass_fds=[fd], stdin=subprocess.DEVNULL, env=_server_environment(environment)
+        )
         theirs.close()
         atexit.register(self.close)
         self._started = False
@@ -325,11 +328,12 @@ def _environment(extra: Mapping[str, str] | None) -> dict[str, str]:
     return {**ours, **(extra or {})}
 
 
-def _server_environment() -> dict[str, str]:
+def _server_environment(extra: Mapping[str, str] | None) -> dict[str, str]:
     """The server finds the package where this process did; one thread per rank from the first import on."""
     package_home = str(Path(__file__).absolute().parents[2])
     paths = [package_home, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    ours = {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return {**os.environ, **ours, **(extra or {})}
 
 
 def _main_script(function: Callable[..., Any]) -> str | None:
