@@ -9,7 +9,9 @@ import subprocess
 import sys
 
 import pytest
-from ascend_deepep.conformance.cases import load
+from ascend_deepep.cli import app
+from ascend_deepep.cli import conformance as command
+from ascend_deepep.conformance.cases import Case, load
 
 _PROGRAM = [sys.executable, "-m", "ascend_deepep.cli", "conformance"]
 _KEYS = ["passed", "failed", "skipped", "refusals", "by_feature"]
@@ -53,6 +55,25 @@ def test_list() -> None:
     lines = run("--list", "--filter", "group=contract").stdout.splitlines()
     assert [line.split()[0] for line in lines] == [case.id for case in cases if case.group == "contract"]
     assert all(" exact " in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "runs_large"), [((), False), (("--large",), True), (("--filter", "group=timed"), True)]
+)
+def test_large_cases_run_where_they_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], runs_large: bool
+) -> None:
+    ran: list[Case] = []
+
+    def run_none(cases: list[Case], skipped: int, _target: str, _as_json: bool) -> int:
+        assert skipped == 0
+        ran.extend(cases)
+        return 0
+
+    monkeypatch.setattr(command, "_run", run_none)
+    assert app.run(["conformance", *words, "--target", "twin"]) == 0
+    assert any(case.is_large for case in ran) == runs_large
+    assert {case.id for case in load() if case.group == "timed" and not case.is_large} <= {case.id for case in ran}
 
 
 @pytest.mark.parametrize(

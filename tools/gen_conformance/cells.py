@@ -92,7 +92,7 @@ def _rest(group: Group) -> None:
     group.exact("tp-one", _SOURCE + "tp_world_size", tp_world_size=1, group_tp="tp")
     group.exact("one-rank", "op_contract 5, D5: wider here", ranks=1)
     group.exact("one-token", "op_contract 5, D15: the least", tokens=1, hidden=64, topk=1)
-    for routing in ("sparse", "turn", "host:1", "list:3,1,0", "expert:2"):
+    for routing in ("gate", "skewed", "sparse", "turn", "host:1", "list:3,1,0", "expert:2"):
         group.exact(f"ids-{routing.partition(':')[0]}", _SOURCE + "expert_ids", routing=routing)
     group.exact("wrapper", _SOURCE + "expert_ids, int64 in the package's functions", path="wrapper")
     group.exact(

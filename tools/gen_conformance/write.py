@@ -16,6 +16,7 @@ from tools.gen_conformance.pairwise import pairwise
 from tools.gen_conformance.refusals_combine import combine_refusals
 from tools.gen_conformance.refusals_dispatch import dispatch_refusals
 from tools.gen_conformance.reports import reports
+from tools.gen_conformance.timed import timed
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "python/ascend_deepep/data/conformance"
@@ -24,7 +25,7 @@ PAGE = ROOT / "docs/compatibility.md"
 
 def groups() -> list[Group]:
     """All groups, each a file."""
-    makers = (contract, extras, reports, cells, pairwise, dispatch_refusals, combine_refusals, later)
+    makers = (contract, extras, reports, cells, pairwise, dispatch_refusals, combine_refusals, later, timed)
     return [make() for make in makers]
 
 

@@ -27,6 +27,9 @@ def conformance(
         str | None,
         typer.Option(metavar=f"{TWIN}|{NPU}", help="What runs the kernels. (default: as for other commands)"),
     ] = None,
+    large: Annotated[
+        bool, typer.Option("--large", help="Also the cases that take gigabytes; --filter runs whatever it fits.")
+    ] = False,
     show_list: Annotated[bool, typer.Option("--list", help="Only name the cases.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
 ) -> int:
@@ -36,6 +39,8 @@ def conformance(
     if show_list:
         _print_list(cases, as_json)
         return 0
+    if not (large or only):
+        cases = [case for case in cases if not case.is_large]
     chosen, devices = _target(wish)
     fitting = [case for case in cases if devices is None or case.call.ranks <= devices]
     if not fitting:

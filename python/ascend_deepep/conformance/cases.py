@@ -18,6 +18,7 @@ from typing import Any
 DATA = Path(__file__).resolve().parents[1] / "data" / "conformance"
 #: Numbers of dtypes that callers pass: torch's ScalarType, and torch_npu's.
 ELEMENTS = {1: "int8", 23: "float8_e5m2", 24: "float8_e4m3fn", 291: "float8_e5m2", 292: "float8_e4m3fn"}
+_LARGE_ELEMENTS = 512 * 7168  # of a rank's tokens
 PERFORMANCE = ("none", "zeroed", "kept", "late")
 
 
@@ -62,7 +63,7 @@ class Call:
     performance: str = "none"
     tp_world_size: int = 0
     group_tp: str = ""
-    #: uniform, none, sparse, turn, expert:E, list:A,B,.., without:E, host:R
+    #: uniform, gate, skewed, none, sparse, turn, expert:E, list:A,B,.., without:E, host:R
     routing: str = "uniform"
     #: normal, index, zeros, zero-groups, edge
     payload: str = "normal"
@@ -149,6 +150,11 @@ class Case:
     def seed(self) -> int:
         """All that is random follows from the id."""
         return zlib.crc32(self.id.encode())
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes many seconds, and gigabytes."""
+        return max(self.call.tokens) * self.call.hidden > _LARGE_ELEMENTS
 
     def canonical(self) -> str:
         """Equal for two cases that test the same thing."""

@@ -47,6 +47,8 @@ _MASKS = {
 _SHARED_X = {"none": "none", "2d": "(tokens, hidden)", "3d": "(a, b, hidden)"}
 _ROUTINGS = {
     "uniform": "uniform",
+    "gate": "by a gate",
+    "skewed": "some experts more popular",
     "none": "all -1",
     "sparse": "some -1",
     "turn": "each expert in turn",

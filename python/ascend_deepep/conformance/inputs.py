@@ -9,6 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from ascend_deepep.bench.routing import choose
 from ascend_deepep.conformance.cases import Call, Case
 from ascend_deepep.reference import active_tokens
 
@@ -35,7 +36,13 @@ class Inputs:
     @cached_property
     def ids(self) -> list[Tensor]:
         """Per rank, (tokens, top-k) int32."""
-        return [_route(self.call, rank, _generator(self.case.seed, rank, _IDS)) for rank in range(self.call.ranks)]
+        return [self._ids(rank) for rank in range(self.call.ranks)]
+
+    def _ids(self, rank: int) -> Tensor:
+        call, generator = self.call, _generator(self.case.seed, rank, _IDS)
+        if call.routing in ("gate", "skewed"):  # those that are timed
+            return choose(call.routing, self.x(rank), call.topk, call.experts, self.case.seed, generator)
+        return _route(call, rank, generator)
 
     @cached_property
     def masks(self) -> list[Tensor | None]:

@@ -100,6 +100,7 @@ def make_groups(cases: list[Case]) -> list[Group]:
             bool(call.shared_num),
             call.copies_differ,
             max(call.tokens) > _FEW_TOKENS,
+            case.is_large,
             call.hidden > _SMALL_HIDDEN,
             call.path,
             tuple(sorted(call.limits.items())),

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
+from ascend_deepep.bench.shapes import SWEEP
 from ascend_deepep.conformance.cases import Case, load
 from ascend_deepep.conformance.features import LEGAL, features
 from ascend_deepep.conformance.select import select, unknown_names
@@ -120,6 +121,22 @@ def test_a_filter_with_an_unknown_name_is_told() -> None:
 
 def test_ids_are_words_for_a_command_line() -> None:
     assert [case.id for case in CASES if not re.fullmatch(r"[a-z]+\.[\w.-]+", case.id)] == []
+
+
+def test_every_timed_shape_of_decode_is_there() -> None:
+    """And of prefill each number of tokens, dtype and routing, and the shape that speed is promised for."""
+    dtypes = {0: "bf16", 2: "int8"}
+    timed = {
+        (case.call.ranks, case.call.tokens[0], dtypes[case.call.quant], case.call.routing)
+        for case in CASES
+        if (case.call.hidden, case.call.topk, case.call.experts) == (7168, 8, 256) and case.refusal is None
+    }
+    wanted = set(product(SWEEP.ranks, SWEEP.tokens, SWEEP.dtype, SWEEP.routing))
+    assert {shape for shape in wanted if shape[1] <= 128} <= timed
+    prefill = [shape for shape in timed if shape[1] > 128]
+    assert (4, 2048, "bf16", "gate") in prefill
+    for place, values in ((1, (1024, 2048, 4096)), (2, SWEEP.dtype), (3, SWEEP.routing)):
+        assert {shape[place] for shape in prefill} >= set(values)
 
 
 def seeds(cases: list[Case]) -> list[int]:
