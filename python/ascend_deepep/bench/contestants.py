@@ -124,7 +124,7 @@ class AllToAll(Contestant):
 class AllGather(Contestant):
     """All tokens to all ranks, each takes what its experts want; back by a sum of each rank's part, reduce-scatter.
 
-    The reduce-scatter is all_to_all_single and a sum: less than half the time of gloo's own. Parts travel as bfloat16.
+    The reduce-scatter is all_to_all_single and a sum: about half the time of gloo's own. Parts travel as bfloat16.
     """
 
     def __init__(self, shape: Shape) -> None:

@@ -31,7 +31,7 @@ ENTRIES = {
     "tuned": ("tuned", "alltoall"),
     "allgather": ("tuned", "allgather"),
 }
-_WARMUP = 3
+_WARMUP = 2
 _FEWEST, _MOST = 3, 20  # iterations of a turn, whose number its length decides
 _TURN_SECONDS = 0.4
 _COPIES = 3  # of a copy's turn
@@ -168,8 +168,8 @@ def _time(
         return processes.call(group, rank_side.turn, ranks, layer, iterations)
 
     for entry in options.entries:
-        longest = _slowest(turn(entry, _WARMUP), "total")[1:]
-        measured.iterations[entry] = options.iters or _iterations(statistics.median(longest))
+        last = _slowest(turn(entry, _WARMUP), "total")[-1]
+        measured.iterations[entry] = options.iters or _iterations(last)
     doorbells = []
     for number in range(options.rounds):
         copies = processes.call("tuned", rank_side.copy_turn, ranks, options.copy_bytes, _COPIES)
