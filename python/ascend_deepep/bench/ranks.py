@@ -152,16 +152,23 @@ def copy_turn(context: Context, num_bytes: int, iterations: int) -> list[list[fl
     """Seconds of copying this rank's share of `num_bytes`, all ranks at once, by each way of copying there is."""
     global _copied
     share = num_bytes // context.num_ranks
-    if _copied is None or len(_copied[0]) != share:
-        _copied = None
-        _copied = (torch.ones(share, dtype=torch.uint8), torch.zeros(share, dtype=torch.uint8))
+    is_first = _copied is None or len(_copied[0]) != share
+    if is_first:
+        _copied = None  # before there are new ones
+        _copied = (torch.ones(share, dtype=torch.uint8), torch.empty(share, dtype=torch.uint8))
+    assert _copied is not None
     source, target = _copied
-    streaming = getattr(_runtime, "stream_copy", None)
     ways: list[Callable[[], object]] = [lambda: target.copy_(source)]
+    streaming = getattr(_runtime, "stream_copy", None)  # a runtime may lack it
     if streaming is not None:
         ways.append(lambda: streaming(target.numpy(), source.numpy()))
     times = []
-    for way in ways:
+    for number, way in enumerate(ways):
+        if is_first:
+            target.zero_()
+            way()
+            if not torch.equal(target, source):
+                raise RuntimeError(f"rank {context.rank}: way {number} of copying left other bytes than the source's")
         taken = []
         for _ in range(iterations):
             dist.barrier()

@@ -23,6 +23,7 @@ from ascend_deepep.bench.processes import Processes
 from ascend_deepep.bench.result import make_row
 from ascend_deepep.bench.shapes import Shape
 from ascend_deepep.cli.app import run
+from ascend_deepep.testing import Pool, RankErrors
 
 SMALL = ["--tokens", "6,9", "--hidden", "128", "--topk", "2", "--experts", "8", "--copy-mib", "2", "--rounds", "3"]
 ROW = [
@@ -112,6 +113,12 @@ def test_what_differs_is_no_row_and_exit_1(
     assert code == 1
     assert value["exact"] is False and value["rows"] == []
     assert any(text in finding for finding in value["findings"]) and text in err
+
+
+def test_a_copy_that_copies_nothing_is_an_error(ranks: Pool) -> None:
+    assert ranks.run(wrong_layer.copy, 2, True) == [[4, 4]] * 2
+    with pytest.raises(RankErrors, match="way 1 of copying left other bytes"):
+        ranks.run(wrong_layer.copy, 2, False)
 
 
 def test_required_ratio(capfd: pytest.CaptureFixture[str]) -> None:

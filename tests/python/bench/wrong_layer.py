@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers with one thing wrong, for ranks: the check of the benchmark must find each. Layer: tests."""
+"""Layers and copies with one thing wrong, for ranks: the benchmark must find each. Layer: tests."""
 
 from __future__ import annotations
 
+import numpy as np
+from ascend_deepep import _runtime
+from ascend_deepep.bench import ranks
 from ascend_deepep.bench.contestants import AllToAll, Ours, Received
 from ascend_deepep.bench.inputs import Batch
+from ascend_deepep.testing import Context
 from torch import Tensor
 
 
@@ -30,3 +34,16 @@ class Chatty(Ours):
     def dispatch(self, batch: Batch) -> Received:
         super().dispatch(batch)
         return super().dispatch(batch)
+
+
+def copy(context: Context, is_right: bool) -> list[int]:
+    """A copy's turn where the runtime has a streaming copy: how often each way was timed."""
+    had = getattr(_runtime, "stream_copy", None)
+    _runtime.stream_copy = lambda to, source: np.copyto(to, source) if is_right else None
+    try:
+        return [len(times) for times in ranks.copy_turn(context, 1 << 16, 4)]
+    finally:
+        ranks.leave(context)
+        del _runtime.stream_copy
+        if had is not None:
+            _runtime.stream_copy = had
