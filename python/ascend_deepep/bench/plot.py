@@ -27,6 +27,7 @@ _TIMES: dict[str, tuple[str, str, Callable[[Row], float | None]]] = {
 }
 _FIGURES = {"ours": "ours", "gloo all-to-all": "plain", "gloo all-to-all, tuned": "tuned"}
 _COLOURS = {"uniform": "#30638e", "gate": "#d1495b", "skewed": "#edae49"}
+_ABOVE = 1.08  # height of a panel over that of its highest point
 _LINES = {"bf16": "-", "int8": "--", "int8-both": ":"}
 
 
@@ -59,6 +60,9 @@ def plot(rows: Sequence[Row], stem: Path, caption: str) -> list[Path]:
             _draw_lines(grid[2][column], of_ranks, lambda row: row.limit_ratio, None)
             grid[2][column].set_xlabel("tokens per rank")
             _set_ticks(grid[2][column], sorted({row.tokens for row in rows}))
+        # The panels of a line share the axis.
+        grid[1][0].set_ylim(0.0, _ABOVE * max([1.0, *(row.ratio for row in rows if row.ratio is not None)]))
+        grid[2][0].set_ylim(0.0, _ABOVE * max(row.limit_ratio for row in rows))
         _label(grid, _shown(rows))
         figure.suptitle(caption, fontsize=10)
         figure.tight_layout()
@@ -105,7 +109,6 @@ def _draw_lines(axes: Axes, rows: Sequence[Row], figure: Callable[[Row], float |
             style: dict[str, Any] = {"color": _COLOURS[routing], "linestyle": _LINES[dtype], "marker": "o"}
             axes.plot(*zip(*points, strict=True), label=f"{dtype}, {routing}", markersize=3.5, **style)
     axes.set_xscale("log", base=2)
-    axes.set_ylim(bottom=0)
     axes.grid(True, which="major", alpha=0.3)
 
 
