@@ -19,11 +19,11 @@ import wrong_layer
 from ascend_deepep.bench import contestants, measure
 from ascend_deepep.bench import ranks as rank_side
 from ascend_deepep.bench import run as bench_run
-from ascend_deepep.bench.processes import Processes
+from ascend_deepep.bench.processes import TUNED, Processes
 from ascend_deepep.bench.result import make_row
 from ascend_deepep.bench.shapes import Shape
 from ascend_deepep.cli.app import run
-from ascend_deepep.testing import Pool, RankErrors
+from ascend_deepep.testing import Context, Pool, RankErrors
 
 SMALL = ["--tokens", "6,9", "--hidden", "128", "--topk", "2", "--experts", "8", "--copy-mib", "2", "--rounds", "3"]
 ROW = [
@@ -119,6 +119,15 @@ def test_a_copy_that_copies_nothing_is_an_error(ranks: Pool) -> None:
     assert ranks.run(wrong_layer.copy, 2, True) == [[4, 4]] * 2
     with pytest.raises(RankErrors, match="way 1 of copying left other bytes"):
         ranks.run(wrong_layer.copy, 2, False)
+
+
+def allocator(_context: Context) -> dict[str, str]:
+    return {name: os.environ[name] for name in TUNED if name in os.environ}
+
+
+def test_the_allocator_is_tuned_in_one_group_alone(processes: Processes) -> None:
+    assert processes.call("tuned", allocator, 1) == [TUNED]
+    assert processes.call("plain", allocator, 1) == [allocator(None)]  # type: ignore[arg-type]
 
 
 def test_required_ratio(capfd: pytest.CaptureFixture[str]) -> None:
