@@ -17,6 +17,7 @@ class RunDict(TypedDict):
     struck: list[str]  # the world's fault, if it has struck
     conditions: list[str]  # of the world, by name
     features: list[str]  # of its calls, by name
+    timed: str  # which of the shapes that the benchmark times its calls have; empty: none
     has_remote_row: bool
     survivors: int  # ranks of the communicator made after a failure; 0: none was made
 
@@ -65,6 +66,52 @@ class OracleDict(TypedDict):
 def quantise(quant: str, dtype: str, x: bytes, factors: bytes = b"") -> tuple[bytes, bytes]: ...
 def combine_int8(dtype: str, y: bytes) -> bytes: ...
 def oracle(seed: int, *, settings: Sequence[tuple[str, str]] = (), round: int = 1) -> OracleDict: ...
+
+class KernelDict(TypedDict):
+    calls: list[int]  # by rank
+    call_ns: list[int]  # by rank, of all its calls
+    wqes: list[int]  # by rank
+    ranks: list[dict[str, int]]  # by rank: counts of all cores and stages; the names are those of twin/sim/meter.h
+    cores: list[dict[str, dict[str, int]]]  # by core and stage, over all ranks
+
+class ScaleDict(TypedDict):
+    findings: list[tuple[str, str]]
+    hash: int
+    steps: int
+    virtual_ns: int
+    roles: dict[str, dict[str, tuple[int, int]]]  # by operator and role: first core, number of cores
+    local_experts: int
+    control_blocks: int
+    remote_copies: list[int]  # by rank: token copies of all its dispatches for other ranks, from the ids
+    kernels: dict[str, KernelDict]  # by operator
+
+class LayoutDict(TypedDict):
+    regions: dict[str, int]  # of a window: bytes
+    window_bytes: int
+    workspace_bytes: int
+    control_blocks: int
+    local_experts: int
+    route_width: int  # SIMT threads of the route role, for a call of the largest size
+    roles: dict[str, dict[str, tuple[int, int]]]
+
+# A large world whose cores run beside each other, and op_host's exact numbers for any limits that it takes. Costs are
+# those of scale_costs(): name, default, what it is of.
+def scale_costs() -> list[tuple[str, int, str]]: ...
+def run_scale(
+    *,
+    ranks: int,
+    cores: int,
+    tokens: int,
+    hidden: int,
+    topk: int,
+    experts: int,
+    engine: str,
+    rounds: int,
+    costs: Sequence[tuple[str, int]],
+) -> ScaleDict: ...
+def scale_layout(
+    *, ranks: int, cores: int, tokens: int, hidden: int, topk: int, experts: int, engine: str
+) -> LayoutDict: ...
 def faults() -> list[str]: ...
 def switches() -> list[str]: ...
 def open_kernels() -> None: ...

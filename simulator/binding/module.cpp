@@ -9,6 +9,7 @@
 #include "framework/runtime/kernel_library.h"
 #include "simulator/binding/convert.h"
 #include "simulator/binding/oracle.h"
+#include "simulator/binding/scale.h"
 #include "simulator/binding/search.h"
 #include "simulator/scenario/runner.h"
 
@@ -77,6 +78,7 @@ py::dict result_dict(uint64_t seed, const SeedResult& run) {
     result["struck"] = struck;
     result["conditions"] = run.conditions;
     result["features"] = run.features;
+    result["timed"] = run.timed;
     result["has_remote_row"] = run.has_remote_row;
     result["survivors"] = run.num_survivors;
     return result;
@@ -119,4 +121,5 @@ PYBIND11_MODULE(_simulator, module) {
     simulator::bind_of_seed(module, "scenario", &simulator::scenario);
     simulator::bind_oracle(module);
     simulator::bind_search(module, &simulator::sim_kernels);
+    simulator::bind_scale(module, &simulator::sim_kernels);
 }

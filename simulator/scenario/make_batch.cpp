@@ -12,6 +12,7 @@ namespace ascend_deepep::simulator {
 namespace {
 
 constexpr uint64_t kFeatureSalt = 0x2E8F6A03B5D7149CULL;  // ids and plain rows do not depend on features
+constexpr uint64_t kRoutingSalt = 0x8D61C30FA9472BE5ULL;  // nor the rest on how experts are chosen
 
 // Rows that travel as they are: every bit shows.
 uint16_t plain_value(sim::Random& random, Dtype dtype) {
@@ -32,6 +33,20 @@ void add_tokens(sim::Random& random, const CallShape& shape, Batch* batch) {
         }
         for (uint32_t h = 0; h < shape.hidden && has_plain_rows; ++h)
             batch->x.push_back(plain_value(random, shape.features.dtype));
+    }
+}
+
+// Choices that are not uniform, where add_tokens has left one.
+void route_tokens(const Channel& channel, sim::Random& random, Batch* batch) {
+    const CallShape& shape = channel.shape;
+    if (shape.routing == Routing::kUniform || shape.is_one_hot) return;
+    const Router router(shape.routing, channel.seed, shape.num_experts, shape.num_topk);
+    for (size_t first = 0; first < batch->expert_ids.size(); first += shape.num_topk) {
+        const std::vector<int32_t> chosen = router.choose(random);
+        for (size_t column = 0; column < chosen.size(); ++column) {
+            int32_t& id = batch->expert_ids[first + column];
+            if (id >= 0) id = chosen[column];
+        }
     }
 }
 
@@ -150,6 +165,8 @@ Batch make_batch(const Channel& channel, uint32_t rank, uint32_t round) {
     batch.num_experts = shape.num_experts;
     batch.features = shape.features;
     add_tokens(random, shape, &batch);
+    sim::Random of_routing(seed_of(channel, rank, round) ^ kRoutingSalt);
+    route_tokens(channel, of_routing, &batch);
     sim::Random of_features(seed_of(channel, rank, round) ^ kFeatureSalt);
     add_features(of_features, channel, &batch);
     add_scales(of_features, shape, &batch);

@@ -176,6 +176,7 @@ constexpr Setting kSettings[] = {
     yes_or_no<[](S s) { return &s->uses_memory_again; }>("old_memory"),
     yes_or_no<[](S s) { return &s->is_uneven; }>("uneven"),
     yes_or_no<[](S s) { return &s->is_one_hot; }>("one_hot"),
+    word<[](S s) { return &s->routing; }, kRoutingNames>("routing"),
     yes_or_no<[](S s) { return &s->has_scales; }>("scales"),
     number<[](S s) { return &s->hole_one_in; }>("hole_one_in"),
     number<[](S s) { return &s->world.tag_base; }>("tag_base"),

@@ -12,6 +12,7 @@
 #include "simulator/scenario/checks/results.h"
 #include "simulator/scenario/checks/survivors.h"
 #include "simulator/scenario/checks/told.h"
+#include "simulator/scenario/draw_timed.h"
 #include "simulator/scenario/survivors.h"
 #include "simulator/timeline/trace_file.h"
 
@@ -219,6 +220,7 @@ SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::Kerne
     result.has_remote_row = has_remote_row(scenario);
     result.conditions = conditions_of(scenario);
     result.features = features_of(scenario);
+    result.timed = timed_kind(scenario.world.limits, scenario);
     return result;
 }
 

@@ -41,6 +41,7 @@ struct SeedResult {
     bool has_remote_row = false;  // some token is for an expert of another rank
     uint32_t num_survivors = 0;   // ranks of the communicator made after a failure; 0: none was made
     std::vector<std::string> conditions, features;
+    std::string timed;            // which of the shapes that the benchmark times its calls have; empty: none
     std::vector<Output> outputs;  // where asked for
 };
 

@@ -9,6 +9,7 @@
 #include "contract/arch35/wqe.h"
 #include "contract/limits.h"
 #include "simulator/scenario/draw_features.h"
+#include "simulator/scenario/draw_timed.h"
 
 namespace ascend_deepep::simulator {
 namespace {
@@ -131,6 +132,13 @@ bool has_combine_after_a_refused_one(const std::vector<Operation>& operations) {
            }) != operations.end();
 }
 
+std::string describe_routing(const CallShape& shape) {
+    if (shape.routing == Routing::kUniform) return "";
+    std::string text(1, ' ');
+    text += kRoutingNames[static_cast<uint32_t>(shape.routing)];
+    return text;
+}
+
 std::string describe_channel(const Channel& channel) {
     const CommunicatorLimits& l = channel.config.limits;
     const CallShape& shape = channel.shape;
@@ -140,7 +148,9 @@ std::string describe_channel(const Channel& channel) {
            std::to_string(l.num_experts) + " depth " + std::to_string(channel.config.queue_depth) + "/" +
            std::to_string(channel.config.cq_depth) + " from " + std::to_string(channel.config.first_index) +
            (shape.engine == CombineEngine::kMte ? " mte" : " urma") + (shape.is_uneven ? " uneven" : "") +
-           (shape.is_one_hot ? " one-hot" : "") + describe_features(shape);
+           (shape.is_one_hot ? " one-hot" : "") +
+           describe_routing(shape) +
+           describe_features(shape);
 }
 
 std::string describe_operation(const Operation& operation) {
@@ -155,9 +165,7 @@ void name_condition(bool holds, const std::string& name, std::vector<std::string
     if (holds) names->push_back(name);
 }
 
-}  // namespace
-
-Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced) {
+Scenario draw_any(uint64_t seed, bool with_faults, sim::SimFault forced) {
     sim::Random random(seed ^ kScenarioSalt);
     Scenario s;
     const bool is_kill_lane = forced == sim::SimFault::kRankDies;
@@ -181,6 +189,14 @@ Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced) {
     if (has_combine_after_a_refused_one(s.operations)) return s;
     draw_features(seed, &s.world.limits, &s);
     if (s.second) draw_features(seed + kSecondFeatures, &s.second->config.limits, &s.second->shape);
+    return s;
+}
+
+}  // namespace
+
+Scenario draw_scenario(uint64_t seed, bool with_faults, sim::SimFault forced) {
+    Scenario s = draw_any(seed, with_faults, forced);
+    draw_timed(seed, &s);
     return s;
 }
 

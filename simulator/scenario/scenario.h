@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulator/scenario/batch.h"
+#include "simulator/scenario/routing.h"
 #include "twin/sim/world.h"
 
 namespace ascend_deepep::simulator {
@@ -38,6 +39,7 @@ struct CallShape {
     bool has_scales = true;
     uint32_t hole_one_in = 0;  // every how many-th choice is no expert, 0: none
     bool is_one_hot = false;   // all tokens choose the same experts
+    Routing routing = Routing::kUniform;
     Features features;
     uint32_t masked_one_in = 0;   // with a mask: every how many-th entry of it is not set; 1: all
     bool has_odd_values = false;  // of rows to be quantised: NaN, infinities, zeros, the smallest numbers

@@ -22,6 +22,7 @@ class Summary {
             ++conditions_[condition];
         for (const std::string& feature : result.features)
             ++features_[feature];
+        if (!result.timed.empty()) ++timed_[result.timed];
     }
 
     uint64_t worlds() const { return worlds_; }
@@ -32,6 +33,7 @@ class Summary {
     const std::map<std::string, uint64_t>& conditions() const { return conditions_; }
 
     const std::map<std::string, uint64_t>& features() const { return features_; }
+    const std::map<std::string, uint64_t>& timed() const { return timed_; }  // by kind of shape that is timed
 
     std::string text() const {
         return "worlds " + std::to_string(worlds_) + " with remote rows " + std::to_string(remote_) +
@@ -49,7 +51,7 @@ class Summary {
     }
 
     uint64_t worlds_ = 0, remote_ = 0, failed_ = 0, with_survivors_ = 0;
-    std::map<std::string, uint64_t> struck_, conditions_, features_;
+    std::map<std::string, uint64_t> struck_, conditions_, features_, timed_;
 };
 
 }  // namespace ascend_deepep::simulator

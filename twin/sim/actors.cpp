@@ -57,6 +57,7 @@ void Actors::insert(Actor& actor, int slot) {
     if (shared_.choices != nullptr) actor.turn[slot] = shared_.choices->new_place();
     actor.place[slot] = static_cast<int32_t>(runnable_.size());
     runnable_.push_back(actor.id * 2 + static_cast<uint32_t>(slot));
+    if (shared_.costs != nullptr) enter_time(actor, slot);
 }
 
 void Actors::remove(Actor& actor, int slot) {
@@ -67,6 +68,7 @@ void Actors::remove(Actor& actor, int slot) {
     actors_[last / 2].place[last % 2] = at;
     runnable_.pop_back();
     actor.place[slot] = -1;
+    if (shared_.costs != nullptr) in_time_.erase({actor.ready[slot], actor.id * 2 + static_cast<uint32_t>(slot)});
 }
 
 void Actors::make_runnable(Actor& actor) {
@@ -153,6 +155,8 @@ void Actors::run(twin::LaunchState& state) {
 
 void Actors::poll(twin::Core&) {
     Actor& actor = *current_;
+    if (shared_.costs != nullptr) spend();
+    const uint64_t from_ns = shared_.now;
     if (!actor.is_dirty) {
         shared_.trace.mix(TraceKind::kSleep, actor.id, 0);
         take_out(actor, State::kAsleep);
@@ -161,6 +165,11 @@ void Actors::poll(twin::Core&) {
     if (shared_.choices != nullptr && actor.is_dirty) to_the_end(actor, kSelf);
     give_way();
     if (shared_.timeline != nullptr) shared_.timeline->looks(actor.id, shared_.now);
+    if (shared_.meter != nullptr) {
+        const uint32_t core = actor.id - first_core(actor.rank);
+        shared_.meter->add(actor.rank, core, Meter::Count::kPolls);
+        shared_.meter->add(actor.rank, core, Meter::Count::kWaitNs, shared_.now - from_ns);
+    }
     actor.watched.clear();
     actor.is_dirty = false;
 }
@@ -179,6 +188,7 @@ void Actors::retire_cores(Rank& rank, uint32_t number) {
 
 void Actors::leave(twin::Core& core) {
     Actor& actor = *current_;
+    if (shared_.costs != nullptr) spend();
     Rank& rank = ranks_[actor.rank];
     shared_.trace.mix(TraceKind::kReturn, actor.id, shared_.now);
     if (shared_.timeline != nullptr) shared_.timeline->returns(actor.id, turn_ns());
@@ -242,6 +252,7 @@ uint32_t Actors::pick() {
 
 bool Actors::run_one() {
     if (runnable_.empty()) return false;
+    if (shared_.costs != nullptr) return run_next();
     const uint32_t entry = shared_.choices == nullptr ? pick() : next_in_order();
     Actor& actor = actors_[entry / 2];
     const bool is_pipe = entry % 2 == kPipes;
@@ -260,7 +271,11 @@ void Actors::resume(Actor& actor, bool is_pipe) {
     twin::fiber_switch(context_, *actor.fiber);
     twin::current_core_pointer = nullptr;
     current_ = nullptr;
-    shared_.now += std::max<uint64_t>(1, budget - std::min(budget, run_left_));
+    if (shared_.costs == nullptr) {
+        shared_.now += std::max<uint64_t>(1, budget - std::min(budget, run_left_));
+    } else {
+        end_turn(actor, is_pipe ? kPipes : kSelf);
+    }
     if (actor.core == nullptr) return;
     if (actor.core->deferred->empty()) {
         remove(actor, kPipes);

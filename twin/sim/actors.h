@@ -7,6 +7,8 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "twin/runtime/scheduler.h"
@@ -57,6 +59,10 @@ class Actors final : public twin::Scheduler {
     // From the machine of a core, on its fiber: a place where another actor may go on.
     // `is_noticed`: for a search, whether it makes a difference to others who goes first.
     void choice(bool is_noticed = true) {
+        if (shared_.costs != nullptr) {
+            spend();
+            return;
+        }
         if (--run_left_ == 0) give_way();
         if (shared_.choices != nullptr) decide(is_noticed);
     }
@@ -72,6 +78,8 @@ class Actors final : public twin::Scheduler {
     void has_read_clock();
     // Now, with what the running core has done in this turn.
     uint64_t turn_ns() const { return shared_.now + turn_budget_ - run_left_; }
+    // Where work has its cost: the running core, or its pipes, are busy for so long.
+    void charge(uint64_t ns) { (wants_pipe_ ? pipe_debt_ : current_->debt) += ns; }
     uint32_t current_id() const { return current_ == nullptr ? 0 : current_->id; }
     // Another core of the running one's rank whose pipes have not done all they were given; none: -1.
     int32_t busy_core() const;
@@ -118,6 +126,8 @@ class Actors final : public twin::Scheduler {
         uint64_t clock_ns = 0;        // its last one
         int32_t place[2] = {-1, -1};  // in runnable_: itself, its pipes
         uint64_t turn[2] = {0, 0};    // in a fixed order
+        uint64_t ready[2] = {0, 0};   // with costs: when it goes on, once it can
+        uint64_t debt = 0;            // of the core: what it has done and not spent its time on
         bool is_parked[2] = {false, false};
         twin::Core* core = nullptr;  // null: a host
         twin::Fiber* fiber = nullptr;
@@ -146,6 +156,12 @@ class Actors final : public twin::Scheduler {
     void resume(Actor& actor, bool is_pipe);
     void give_way();
     void run_pipe(Actor& actor);
+    // actors_in_time.cpp
+    void spend();
+    uint64_t horizon() const;
+    bool run_next();
+    void enter_time(Actor& actor, int slot);
+    void end_turn(Actor& actor, int slot);
     // actors_in_order.cpp
     void decide(bool is_noticed);
     bool can_others_go() const;
@@ -166,6 +182,8 @@ class Actors final : public twin::Scheduler {
     uint64_t run_left_ = 0;
     uint64_t turn_budget_ = 0;
     bool wants_pipe_ = false;
+    std::set<std::pair<uint64_t, uint32_t>> in_time_;  // with costs: `ready` of those in runnable_ but the running one
+    uint64_t pipe_debt_ = 0;
     uint32_t hosts_left_ = 0;
 };
 

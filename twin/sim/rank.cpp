@@ -17,7 +17,6 @@ namespace {
 constexpr uint64_t kSequenceLine =
     __builtin_offsetof(ControlPage, state) + __builtin_offsetof(OperationState, sequence);
 constexpr uint64_t kAbortLine = __builtin_offsetof(ControlPage, abort_word);
-constexpr uint64_t kWatchBytes = 64;       // longest piece that a polling reader looks at
 constexpr uint64_t kClockStart = 1000000;  // no kernel may take 0 for the beginning of time
 constexpr uint8_t kPoison = 0xA7;
 
@@ -79,6 +78,7 @@ void SimRank::launch(const char* name, void (*kernel)(uint8_t*), void* tiling, s
     kernel_ = kernel_number(name);
     is_launched_ = true;
     if (shared_.timeline != nullptr) shared_.timeline->call_begins(config_.process, name, shared_.now);
+    if (shared_.meter != nullptr) shared_.meter->call_begins(config_.process, name, shared_.now);
     try {
         twin::launch_under(actors_, config, kernel, static_cast<uint8_t*>(tiling), *this);
     } catch (...) {  // the launch failed, or this host ends: nothing may land in tensors that are gone
@@ -91,6 +91,7 @@ void SimRank::launch(const char* name, void (*kernel)(uint8_t*), void* tiling, s
         core.end_launch();
     ranges_.clear();
     if (shared_.timeline != nullptr) shared_.timeline->call_ends(config_.process, shared_.now);
+    if (shared_.meter != nullptr) shared_.meter->call_ends(config_.process, page().times, shared_.now);
 }
 
 uint64_t SimRank::kernel_number(const std::string& name) {
@@ -165,9 +166,10 @@ void SimRank::took(const Place& place, size_t bytes) {
 }
 
 // A word that code of the running core is about to load, store or change.
-SimRank::Place SimRank::enter(const void* p, size_t bytes, bool write) {
+SimRank::Place SimRank::enter(const void* p, size_t bytes, bool write, bool is_atomic) {
     Place place;
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
+    if (is_weighed()) weigh_word(place, write, is_atomic);
     choice(place, bytes, write);
     show();
     // Which of two loads in one expression comes first is the compiler's choice: that one took place is what counts.
@@ -249,6 +251,7 @@ bool SimRank::store(twin::GmPath path, void* p, const void* value, size_t bytes)
 
 void SimRank::fence(twin::GmUnit unit) {
     if (unit == twin::GmUnit::kScalar) {
+        if (is_weighed()) weigh(Meter::Count::kBarriers, cost(&Costs::barrier_ns));
         running_core().barrier();
     } else if (twin::current_simt_pointer != nullptr) {
         running_core().thread_fence(twin::current_simt_pointer->thread());
@@ -282,7 +285,7 @@ void SimRank::check_access(const void* p, size_t bytes, bool write) {
 }
 
 void SimRank::access(const void* p, size_t bytes, bool write) {
-    const Place place = enter(p, bytes, write);
+    const Place place = enter(p, bytes, write, true);
     running_core().before_atomic(place.word.at(), place.word.bytes);
     if (place.is_tensor) return;
     if (write) {
@@ -298,6 +301,7 @@ void SimRank::copied(const void* p, size_t bytes, bool write) {
     show();
     Place place;
     if (!find(p, bytes, &place)) refuse(p, bytes, write);
+    if (is_weighed()) weigh_copy(nullptr, bytes, write);
     shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), place.word.offset * 2 + (write ? 1 : 0));
     touches(place, bytes, write);
     if (!write) {
@@ -312,6 +316,7 @@ void SimRank::window_write(void* dst, const void* src, size_t bytes) {
     show();
     const uint32_t owner = arena_.rank_of(dst);
     const uint64_t offset = arena_.offset_of(dst);
+    if (is_weighed()) weigh_copy(dst, bytes, true);
     if (owner != config_.rank) {
         wire_.put({config_.rank, owner, offset, bytes}, static_cast<const uint8_t*>(src));
         return;
@@ -326,58 +331,10 @@ void SimRank::window_write(void* dst, const void* src, size_t bytes) {
     actors_.changes(config_.process, place.line, bytes);
 }
 
-// While a copy runs, pieces of other ranks' writes may become visible.
-void SimRank::meanwhile() {
-    EventQueue& events = shared_.events;
-    for (uint64_t left = shared_.random.below(4); left != 0 && !events.empty(); --left) {
-        if (events.next_due() > shared_.now + shared_.schedule.delivery_ns) return;
-        if (!events.next_is(EventKind::kPiece)) return;
-        if (must_follow(shared_, events.next()) != Delay::kNone) return;
-        const Event event = events.take();
-        if (event.due > shared_.now) shared_.now = event.due;
-        shared_.wires[event.rank]->piece(event);
-    }
-}
-
-bool SimRank::is_torn() {
-    if (shared_.choices == nullptr) return shared_.random.one_in(4);
-    const bool has_piece = !shared_.events.empty() && shared_.events.next_is(EventKind::kPiece);
-    return has_piece && shared_.choices->at(static_cast<uint8_t>(Delay::kTorn)) == Delay::kTorn;
-}
-
-void SimRank::window_read(void* dst, const void* src, size_t bytes) {
-    show();
-    Place place;
-    if (!find(src, bytes, &place)) refuse(src, bytes, false);
-    took(place, bytes);
-    if (bytes <= kWatchBytes) actors_.has_read(place.line, bytes);
-    shared_.trace.mix(TraceKind::kAccess, actors_.current_id(), place.word.offset * 2);
-    touches(place, bytes, false);
-    auto* to = static_cast<uint8_t*>(dst);
-    const auto* from = static_cast<const uint8_t*>(src);
-    if (bytes <= kUnitBytes || !is_torn()) {
-        std::memcpy(to, from, bytes);
-        return;
-    }
-    const size_t cut = kUnitBytes * shared_.random.between(1, static_cast<uint32_t>((bytes - 1) / kUnitBytes));
-    const bool is_backwards = shared_.random.one_in(2);
-    std::memcpy(is_backwards ? to + cut : to, is_backwards ? from + cut : from, is_backwards ? bytes - cut : cut);
-    meanwhile();
-    std::memcpy(is_backwards ? to : to + cut, is_backwards ? from : from + cut, is_backwards ? cut : bytes - cut);
-}
-
-void SimRank::window_read_pieces(const twin::Pieces& pieces) {
-    const uint32_t first = pieces.count == 1 ? 0 : static_cast<uint32_t>(shared_.random.below(pieces.count));
-    for (uint32_t i = 0; i < pieces.count; ++i) {
-        const uint32_t piece = (first + i) % pieces.count;
-        if (i != 0 && shared_.random.one_in(4)) meanwhile();
-        window_read(pieces.dst + pieces.dst_step * piece, pieces.src + pieces.src_step * piece, pieces.bytes);
-    }
-}
-
 bool SimRank::device_store(void* address, uint64_t value, unsigned bytes) {
     show();
     if (!urma_.is_register(address)) return false;
+    if (is_weighed()) weigh(Meter::Count::kDoorbells, cost(&Costs::store_ns));
     actors_.choice();
     running_core().store_register(address, value, bytes);
     has_posted(static_cast<uint32_t>(twin::current_core().index));

@@ -75,7 +75,8 @@ class SimRank final : public twin::GmHooks, private GmSide {
         bool is_tensor;
     };
     bool find(const void* p, size_t bytes, Place* place);
-    Place enter(const void* p, size_t bytes, bool write);
+    Place enter(const void* p, size_t bytes, bool write, bool is_atomic = false);
+    void read_piece(void* dst, const void* src, size_t bytes);
     void land(const PostedStore& store) override;
     CoreMemory& running_core();
     uint64_t kernel_number(const std::string& name);
@@ -84,6 +85,12 @@ class SimRank final : public twin::GmHooks, private GmSide {
     [[noreturn]] void refuse(const void* p, size_t bytes, bool write) const;
     void took(const Place& place, size_t bytes);
     void meanwhile();
+    // What an access, a copy or a barrier counts and costs, where anybody asks.
+    bool is_weighed() const { return shared_.meter != nullptr || shared_.costs != nullptr; }
+    uint64_t cost(uint64_t Costs::* of) const { return shared_.costs == nullptr ? 0 : shared_.costs->*of; }
+    void weigh(Meter::Count count, uint64_t ns, uint64_t number = 1);
+    void weigh_word(const Place& place, bool write, bool is_atomic);
+    void weigh_copy(const void* window, size_t bytes, bool write);
     void show();
     void choice(const Place& place, size_t bytes, bool write);
     bool is_torn();

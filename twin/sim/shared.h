@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "twin/sim/choices.h"
+#include "twin/sim/costs.h"
 #include "twin/sim/events.h"
 #include "twin/sim/fault_plan.h"
 #include "twin/sim/findings.h"
+#include "twin/sim/meter.h"
 #include "twin/sim/options.h"
 #include "twin/sim/timeline.h"
 #include "twin/sim/trace_hash.h"
@@ -33,6 +35,8 @@ struct Shared {
     FaultPlan fault;
     Choices* choices = nullptr;    // null: chance decides
     Timeline* timeline = nullptr;  // null: nobody looks
+    Meter* meter = nullptr;        // null: nobody counts
+    const Costs* costs = nullptr;  // null: one clock for all, and an access is a nanosecond
     std::vector<Wire*> wires;      // by communicator
     uint64_t timeout_ns = 0;
     uint64_t now = 0;    // virtual nanoseconds

@@ -61,6 +61,7 @@ void UrmaDriver::fetch(uint32_t peer) {
     record.peer = peer;
     record.index = engine_.take(peer);
     if (shared_.timeline != nullptr) shared_.timeline->fetches(seat_, peer, number, record.index, shared_.now);
+    if (shared_.meter != nullptr) shared_.meter->wqe(process_);
     shared_.trace.mix(TraceKind::kFetch, rank_, record.index);
     queue.open.push_back(number);
     if (shared_.assumptions.completed_was_fetched) read(record);  // A3

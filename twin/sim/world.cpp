@@ -26,7 +26,9 @@ Shared make_shared(const WorldConfig& config) {
     const Schedule drawn = draw_schedule(config.seed, shared.random);
     shared.schedule = config.schedule.value_or(drawn);
     shared.choices = config.choices;
-    if (shared.choices != nullptr) shared.random.be_calm();
+    shared.meter = config.meter;
+    shared.costs = config.costs;
+    if (shared.choices != nullptr || shared.costs != nullptr) shared.random.be_calm();
     return shared;
 }
 
@@ -39,6 +41,7 @@ World::World(const WorldConfig& config)
               [this](uint32_t process) { return has_landed(process); }),
       looks_(config.limits.num_ranks, 0) {
     if (shared_.timeline != nullptr) shared_.timeline->begin(config.limits.num_ranks, config.num_cores);
+    if (shared_.meter != nullptr) shared_.meter->begin(config.limits.num_ranks, config.num_cores);
     std::vector<uint32_t> all(config.limits.num_ranks);
     std::iota(all.begin(), all.end(), 0U);
     add_communicator(config, std::move(all));

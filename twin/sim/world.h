@@ -26,6 +26,8 @@ struct WorldConfig : CommunicatorConfig {
     FaultPlan fault;
     Choices* choices = nullptr;    // decides the order
     Timeline* timeline = nullptr;  // records the run
+    Meter* meter = nullptr;        // counts what cores do
+    const Costs* costs = nullptr;  // cores run beside each other, and nothing is left to chance
 };
 
 class World {

@@ -19,6 +19,7 @@ from ascend_deepep.cli.environment import check_environment
 from ascend_deepep.cli.exhaustive import exhaustive as search
 from ascend_deepep.cli.progress import progress, results_console
 from ascend_deepep.cli.sim_mutants import sim_mutants
+from ascend_deepep.cli.sim_scale import ScaleArguments, sim_scale
 from ascend_deepep.cli.values import one_of, refuse_others
 from ascend_deepep.demo.usage import UsageError, check_range
 from ascend_deepep.simulator.exhaustive import SearchSettings
@@ -42,6 +43,7 @@ _MODES: dict[str, tuple[str, ...]] = {
     "--exhaustive": ("bound", "max_seconds", "max_failures", "jobs", *_OF_SEARCHES),
     "--exhaustive --delays": ("delays", "trace", *_OF_SEARCHES),
     "--mutants": ("with_mutants", "only", "jobs", "as_json"),
+    "--scale": ("scale", "cores", "engine", "costs", "plot", "kernels", "jobs", "as_json"),
 }
 
 _Drop = Annotated[list[str] | None, typer.Option(metavar="SWITCH", help="Drop a rule of the machine; more than once.")]
@@ -68,6 +70,19 @@ _Mutants = Annotated[
 ]
 _Filter = Annotated[
     str, typer.Option("--filter", metavar="TEXT", help="With --mutants: those with it in name, kind or numbers.")
+]
+_Scale = Annotated[
+    str | None,
+    typer.Option("--scale", metavar="RANKS", help="No seeds: large worlds of so many ranks, such as 16,32,64."),
+]
+_Cores = Annotated[str, typer.Option(metavar="CORES", help="With --scale: cores of a rank, such as 8,24.")]
+_Engine = Annotated[str, typer.Option(help="With --scale: what carries the rows of combine, mte or urma.")]
+_Costs = Annotated[
+    list[str] | None,
+    typer.Option("--cost", metavar="NAME=NS", help="With --scale: a cost of the virtual clock; more than once."),
+]
+_Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="With --scale: time by role, as FILE.png and FILE.svg.")
 ]
 
 
@@ -104,14 +119,21 @@ def sim(
     no_shrink: Annotated[bool, typer.Option("--no-shrink", help="Do not look for the smallest world.")] = False,
     with_mutants: _Mutants = False,
     only: _Filter = "",
+    scale: _Scale = None,
+    cores: _Cores = "8,24",
+    engine: _Engine = "mte",
+    costs: _Costs = None,
+    plot: _Plot = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
 ) -> int:
     """Run the kernels of all ranks under one seeded scheduler, in virtual time, with faults, and check every rule."""
     check_environment()
-    mode = _mode(with_mutants, exhaustive, delays, seed)
+    mode = _mode(with_mutants, scale, exhaustive, delays, seed)
     refuse_others(context, _MODES[mode], lambda name, option: _why_not(name, option, mode))
     if with_mutants:
         return sim_mutants(only, _jobs(jobs), as_json)
+    if scale is not None:
+        return _scaled(ScaleArguments(scale, cores, engine, tuple(costs or ()), plot, _kernels(kernels)), jobs, as_json)
     options = WorldOptions(
         faults=not no_faults,
         fault=_fault(fault, no_faults),
@@ -133,9 +155,18 @@ def sim(
         raise UsageError(str(error), "CannotRun") from None
 
 
-def _mode(with_mutants: bool, exhaustive: bool, delays: str | None, seed: int | None) -> str:
+def _scaled(arguments: ScaleArguments, jobs: int | None, as_json: bool) -> int:
+    try:
+        return sim_scale(arguments, _jobs(jobs), as_json)
+    except CannotRun as error:
+        raise UsageError(str(error), "CannotRun") from None
+
+
+def _mode(with_mutants: bool, scale: str | None, exhaustive: bool, delays: str | None, seed: int | None) -> str:
     if with_mutants:
         return "--mutants"
+    if scale is not None:
+        return "--scale"
     if exhaustive:
         return "--exhaustive" if delays is None else "--exhaustive --delays"
     return "seeds" if seed is None else "--seed"

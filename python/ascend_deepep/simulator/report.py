@@ -31,6 +31,7 @@ def seeds_json(result: SeedsResult, kinds: Sequence[str], smallest: Smallest) ->
         "faults": {kind: result.struck[kind] for kind in kinds},
         "conditions": dict(sorted(result.conditions.items())),
         "features": dict(sorted(result.features.items())),
+        "timed": dict(sorted(result.timed.items())),
         "failed_calls": result.failed_calls,
         "refused": len(result.refused),
         "steps": result.steps,
@@ -63,6 +64,7 @@ def print_seeds(result: SeedsResult, kinds: Sequence[str], smallest: Smallest, c
     console.print(_table("feature", dict(sorted(result.features.items()))))
     remote = 100 * result.remote / max(1, result.seeds)
     lines = [
+        f"shapes that the benchmark times: {sum(result.timed.values())} worlds of {len(result.timed)} kinds",
         f"several ranks and a row between them: {remote:.1f} % of the worlds; failed calls: {result.failed_calls}",
         f"a seed takes up to {result.p95_seconds * 1e3:.0f} ms (95 % of them), the longest "
         f"{max(result.times, default=0.0) * 1e3:.0f} ms; {result.seeds / result.seconds:.1f} seeds/s",
@@ -120,6 +122,7 @@ def seed_json(outcome: Outcome, description: str, settings: Mapping[str, str]) -
             "struck",
             "conditions",
             "features",
+            "timed",
         ):
             value[name] = run[name]
         value["has_remote_row"] = run["has_remote_row"]

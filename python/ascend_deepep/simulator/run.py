@@ -32,6 +32,7 @@ class SeedsResult:
     struck: Counter[str] = field(default_factory=Counter)  # worlds by the fault that struck
     conditions: Counter[str] = field(default_factory=Counter)  # worlds by condition
     features: Counter[str] = field(default_factory=Counter)  # worlds by feature of their calls
+    timed: Counter[str] = field(default_factory=Counter)  # worlds by the timed shape that their calls have
     remote: int = 0
     failed_calls: int = 0
     steps: int = 0
@@ -55,6 +56,7 @@ class SeedsResult:
         self.struck.update(outcome.run["struck"])
         self.conditions.update(outcome.run["conditions"])
         self.features.update(outcome.run["features"])
+        self.timed.update([outcome.run["timed"]] if outcome.run["timed"] else [])
         self.remote += outcome.run["has_remote_row"]
         self.failed_calls += outcome.run["failed_calls"]
         self.steps += outcome.run["steps"]

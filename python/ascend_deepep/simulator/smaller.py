@@ -20,6 +20,7 @@ _PLAIN = {
     "survivors": "0",
     "uneven": "0",
     "one_hot": "0",
+    "routing": "uniform",
     "hole_one_in": "0",
     "engine": "mte",
     "depth": "64",

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "framework/runtime/kernel_library.h"
 #include "simulator/scenario/checks/survivors.h"
+#include "simulator/scenario/draw_timed.h"
 #include "simulator/scenario/summary.h"
 #include "twin/sim/checks/liveness.h"
 
@@ -85,6 +86,21 @@ TEST(worlds_meet_every_condition) {
     for (const auto& [name, count] : summary.features()) {
         if (count * 20 < summary.worlds()) check::fail(__FILE__, __LINE__, name + " in " + std::to_string(count));
     }
+}
+
+TEST(a_thousand_seeds_have_every_shape_that_is_timed) {
+    Summary summary;
+    for (uint64_t seed = 1; seed <= 1000; ++seed) {
+        const Scenario scenario = make_scenario(seed, SeedOptions{});
+        SeedResult result;
+        result.timed = timed_kind(scenario.world.limits, scenario);
+        summary.add(result);
+    }
+    uint64_t worlds = 0;
+    for (const auto& [kind, count] : summary.timed())
+        worlds += count;
+    CHECK_EQ(summary.timed().size(), size_t{kTimedKinds});
+    CHECK(worlds * 100 <= summary.worlds() * 4);
 }
 
 // Both communicators of a world are called, in turn.
