@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
@@ -21,6 +22,7 @@ from ascend_deepep.simulator.scale import (
     DISPATCH,
     EXPERTS,
     HIDDEN,
+    MORE_TOKENS,
     TOKENS,
     TOPK,
     Measured,
@@ -28,7 +30,11 @@ from ascend_deepep.simulator.scale import (
     measure,
 )
 
-_LARGER = (256, 1024)  # ranks that the model is asked for
+if TYPE_CHECKING:
+    from ascend_deepep.simulator.scale_model import Extrapolated
+
+_LARGER = (256, 1024)  # ranks that the model is asked for, with both numbers of tokens
+_LARGER_TOKENS = (TOKENS, 128)
 
 
 @dataclass(frozen=True)
@@ -45,14 +51,16 @@ class ScaleArguments:
 
 def sim_scale(arguments: ScaleArguments, jobs: int, as_json: bool) -> int:
     """Run the worlds, fit the model, show both."""
-    from ascend_deepep.simulator.scale_model import extrapolate, fit, layout_of
+    from ascend_deepep.simulator.scale_model import extrapolate, fit
 
     engine = one_of("--engine", arguments.engine, ("mte", "urma"))
     ranks, cores = _numbers("--scale", arguments.ranks), _numbers("--cores", arguments.cores)
     costs = _costs(arguments.costs)
     if arguments.plot is not None:
         _need_matplotlib()
-    worlds = [ScaleWorld(rank, core, engine, costs) for core in cores for rank in ranks]
+    worlds = [ScaleWorld(rank, core, engine, TOKENS, costs) for core in cores for rank in ranks]
+    if len(ranks) > 1:
+        worlds += [ScaleWorld(ranks[0], core, engine, MORE_TOKENS, costs) for core in cores]
     try:
         with progress("worlds", len(worlds)) as advance:
             rows = measure(worlds, jobs, arguments.kernels, advance)
@@ -61,15 +69,19 @@ def sim_scale(arguments: ScaleArguments, jobs: int, as_json: bool) -> int:
     holds = not any(row.faults for row in rows)
     model, larger = {}, []
     if holds and len(ranks) > 1:
-        model = fit(rows, [layout_of(row.world.ranks, row.world.cores, engine) for row in rows])
-        larger = [extrapolate(model, rank, core, engine) for core in cores for rank in _LARGER]
+        model = fit(rows)
+        larger = [
+            extrapolate(model, ScaleWorld(rank, core, engine, tokens, costs))
+            for tokens in _LARGER_TOKENS
+            for core in cores
+            for rank in _LARGER
+        ]
     if arguments.plot is not None and holds:
         from ascend_deepep.simulator.scale_plot import plot
 
         plot(rows, larger, arguments.plot)
     value = {
         "holds": holds,
-        "tokens": TOKENS,
         "hidden": HIDDEN,
         "topk": TOPK,
         "experts": EXPERTS,
@@ -89,7 +101,7 @@ def sim_scale(arguments: ScaleArguments, jobs: int, as_json: bool) -> int:
     if as_json:
         print(json.dumps(value))
     else:
-        _print(rows, value)
+        _print(rows, larger, holds)
     return 0 if holds else 1
 
 
@@ -127,35 +139,36 @@ def _need_matplotlib() -> None:
         raise UsageError("--plot needs matplotlib, which is not installed: pip install matplotlib")
 
 
-def _print(rows: list[Measured], value: dict[str, object]) -> None:
+def _longest(row: Extrapolated, operator: str) -> str:
+    world, role = row.world, row.bottleneck(operator)
+    return (
+        f"model, {world.ranks} ranks, {world.cores} cores, {world.tokens} tokens: longest in {operator} is {role}, "
+        f"{row.busy_us[operator, role]:.0f} us on one core"
+    )
+
+
+def _print(rows: list[Measured], larger: list[Extrapolated], holds: bool) -> None:
     console = results_console()
     table = Table(box=box.SIMPLE)
-    for column in ("ranks", "cores", "operation", "us", "messages", "bytes", "polls", "role", "role's cores"):
+    for column in ("ranks", "cores", "tokens", "operation", "us", "messages", "bytes", "polls", "role", "role's cores"):
         table.add_column(column, justify="left" if column in ("operation", "role") else "right")
     table.add_column("busiest core, us", justify="right")
     table.add_column("it waits, us", justify="right")
     for row in rows:
         for operator in (DISPATCH, COMBINE) if not row.faults else ():
             counts = row.per_rank[operator]
-            head = (str(row.world.ranks), str(row.world.cores), operator, f"{row.call_us[operator]:.0f}")
-            head += tuple(f"{counts[name]:.0f}" for name in ("posted", "posted_bytes", "polls"))
+            of_world = (row.world.ranks, row.world.cores, row.world.tokens)
+            head = [*map(str, of_world), operator, f"{row.call_us[operator]:.0f}"]
+            head += (f"{counts[name]:.0f}" for name in ("posted", "posted_bytes", "polls"))
             for role, time in row.roles[operator].items():
                 table.add_row(*head, role, str(time.cores), f"{time.busy_us:.1f}", f"{time.wait_us:.1f}")
-                head = ("",) * len(head)
+                head = [""] * len(head)
     console.print(table)
     lines = [
         f"FAILED ranks {row.world.ranks}, cores {row.world.cores}: {fault}" for row in rows for fault in row.faults
     ]
-    extrapolated = value["extrapolated"]
-    assert isinstance(extrapolated, list)
-    for row in extrapolated:
-        for operator, of in row["operations"].items():
-            role = of["bottleneck"]
-            lines.append(
-                f"model, {row['ranks']} ranks, {row['cores']} cores, {row['experts']} experts: longest in {operator} "
-                f"is {role}, {of['busy_us'][role]:.0f} us on one core"
-            )
+    lines += [_longest(row, operator) for row in larger for operator in (DISPATCH, COMBINE)]
     lines.append("virtual time: order and growth, not the speed of an NPU (docs/scale.md)")
-    lines.append(f"{'HELD' if value['holds'] else 'FAILED'} {len(rows)} worlds")
+    lines.append(f"{'HELD' if holds else 'FAILED'} {len(rows)} worlds")
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)

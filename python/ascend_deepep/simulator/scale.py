@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DISPATCH, COMBINE = "dispatch_v2", "combine_v2"
 TOKENS = 8
+MORE_TOKENS = 32  # of one world a number of cores: there copies and the queues that carry them part
 HIDDEN = 64
 TOPK = 8
 EXPERTS = 256
@@ -51,11 +52,12 @@ class ScaleWorld:
     ranks: int
     cores: int
     engine: str = "mte"
+    tokens: int = TOKENS  # of a rank
     costs: tuple[tuple[str, int], ...] = ()
 
     def call(self) -> tuple[str, dict[str, Any]]:
         """`_simulator.run_scale` of it."""
-        shape = {"tokens": TOKENS, "hidden": HIDDEN, "topk": TOPK, "experts": EXPERTS, "rounds": ROUNDS}
+        shape = {"tokens": self.tokens, "hidden": HIDDEN, "topk": TOPK, "experts": EXPERTS, "rounds": ROUNDS}
         world = {"ranks": self.ranks, "cores": self.cores, "engine": self.engine, "costs": list(self.costs)}
         return "run_scale", {**world, **shape}
 
@@ -89,6 +91,7 @@ class Measured:
             "ranks": self.world.ranks,
             "cores": self.world.cores,
             "engine": self.world.engine,
+            "tokens": self.world.tokens,
             "local_experts": self.local_experts,
             "faults": self.faults,
             "seconds": round(self.seconds, 1),

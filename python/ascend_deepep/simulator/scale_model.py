@@ -3,12 +3,12 @@
 
 The busy time of a role's busiest core is fitted, with no negative term, as
 
-    fixed + each_queue x queues it serves + each_open x queues among them that carry anything + each_wqe x WQEs it
-    builds or rings + each_message x messages it posts and reads + each_rank x ranks + each_block x (expert, rank)
-    pairs that it looks at
+    fixed + sum of each_x x number of x
 
-where a role has only the terms that its loops have (`TERMS`). What multiplies them is counted, not fitted: it follows
-from ranks, cores and the roles that op_host gives them. The terms hold for the costs of the virtual clock of the runs.
+where x is what the role's loops go over (`loads`): queues it serves, those among them that carry anything (`open`),
+WQEs or rows, messages it posts and reads, and loads of counts. How many there are is counted, not fitted: it follows
+from ranks, cores, tokens and the roles that op_host gives them. Times hold for the costs of the virtual clock of the
+runs.
 """
 
 from __future__ import annotations
@@ -20,20 +20,12 @@ from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ascend_deepep.simulator.scale import COMBINE, DISPATCH, EXPERTS, HIDDEN, TOKENS, TOPK, Measured
+from ascend_deepep.simulator.scale import COMBINE, DISPATCH, EXPERTS, HIDDEN, TOPK, Measured, ScaleWorld
 
 if TYPE_CHECKING:
     from ascend_deepep._simulator import LayoutDict
-
-# Operator and role -> what its loops go over. Roles whose time does not grow with ranks have no term but `fixed`.
-TERMS: dict[tuple[str, str], tuple[str, ...]] = {
-    (DISPATCH, "wqe_builder"): ("queue", "open", "wqe"),
-    (DISPATCH, "doorbell"): ("queue", "open", "wqe"),
-    (DISPATCH, "cumsum"): ("message",),
-    (COMBINE, "control"): ("message",),
-    (COMBINE, "send"): ("rank", "block"),
-}
 
 
 @dataclass(frozen=True)
@@ -57,49 +49,60 @@ def experts_for(ranks: int) -> int:
     return max(EXPERTS, ranks)
 
 
-def traffic(ranks: int, experts: int) -> tuple[float, float]:
+def traffic(ranks: int, experts: int, tokens: int) -> tuple[float, float]:
     """Token copies that a rank sends to others in an operation, and peers that get any.
 
     Expected, for uniform choices of different experts.
     """
     missed = comb(experts - experts // ranks, TOPK) / comb(experts, TOPK)
-    return TOKENS * (ranks - 1) * (1 - missed), (ranks - 1) * (1 - missed**TOKENS)
+    return tokens * (ranks - 1) * (1 - missed), (ranks - 1) * (1 - missed**tokens)
 
 
-def loads(layout: LayoutDict, ranks: int) -> dict[tuple[str, str], dict[str, float]]:
-    """What the busiest core of a role has to do, by the role split: queues, messages, blocks, WQEs."""
+def loads(layout: LayoutDict, ranks: int, tokens: int) -> dict[tuple[str, str], dict[str, float]]:
+    """What the busiest core of a role has to do, by the role split. Roles that ranks do not change are left out."""
     roles = layout["roles"]
-    experts = layout["local_experts"] * ranks
-    copies, open_queues = traffic(ranks, experts)
+    local = layout["local_experts"]
+    copies, open_queues = traffic(ranks, local * ranks, tokens)
+    rows = tokens * TOPK * (ranks - 1) / ranks  # for other ranks, on average
+    receivers = (ranks - 1) * (1 - (1 - 1 / ranks) ** (tokens * TOPK))
 
     def share(total: float, cores: int) -> float:
-        return -(-total // max(1, cores))
+        return -(-total // cores)
 
     def of_queues(cores: int) -> dict[str, float]:
         return {"queue": share(ranks - 1, cores), "open": open_queues / cores, "wqe": copies / cores}
 
-    builders, doorbells = roles[DISPATCH]["wqe_builder"][1], roles[DISPATCH]["doorbell"][1]
-    return {
-        (DISPATCH, "wqe_builder"): of_queues(builders),
-        (DISPATCH, "doorbell"): of_queues(doorbells),
+    sends, doorbells = roles[COMBINE]["send"][1], roles[COMBINE]["doorbell"][1]
+    counted = {
+        (DISPATCH, "wqe_builder"): of_queues(roles[DISPATCH]["wqe_builder"][1]),
+        (DISPATCH, "doorbell"): of_queues(roles[DISPATCH]["doorbell"][1]),
         (DISPATCH, "cumsum"): {"message": share(ranks, roles[DISPATCH]["cumsum"][1])},
         (COMBINE, "control"): {"message": share(ranks, roles[COMBINE]["control"][1])},
-        (COMBINE, "send"): {"rank": ranks, "block": experts},
     }
+    if doorbells == 0:
+        # The window of each rank, and where the rows of each (expert, rank) pair begin and end.
+        counted[COMBINE, "send"] = {"load": ranks + 2 * local * ranks, "row": rows / sends}
+    else:
+        counted[COMBINE, "send"] = {"load": 2 * local * (share(ranks - 1, sends) + 1), "row": rows / sends}
+        of_doorbell = {"load": 2 * local * (ranks - 1), "open": receivers, "row": rows}
+        counted[COMBINE, "doorbell"] = {name: count / doorbells for name, count in of_doorbell.items()}
+    return counted
 
 
-def fit(rows: Sequence[Measured], layouts: Sequence[LayoutDict]) -> Model:
-    """One term for each role of TERMS, from all rows; `layouts` are those of the rows. Needs two numbers of ranks."""
+def fit(rows: Sequence[Measured]) -> Model:
+    """A term for each role that ranks change, from all rows. Needs two numbers of ranks."""
+    counts = [loads(layout_of(row.world), row.world.ranks, row.world.tokens) for row in rows]
     model = {}
-    for key, names in TERMS.items():
-        operator, role = key
+    for operator, role in counts[0]:
         busy = np.array([row.roles[operator][role].busy_us for row in rows])
-        counts = [loads(layout, row.world.ranks)[key] for row, layout in zip(rows, layouts, strict=True)]
-        model[key] = _fit(busy, {name: np.array([count[name] for count in counts]) for name in names})
+        names = counts[0][operator, role]
+        model[operator, role] = _fit(
+            busy, {name: np.array([count[operator, role][name] for count in counts]) for name in names}
+        )
     return model
 
 
-def _fit(busy: np.ndarray, columns: Mapping[str, np.ndarray]) -> Term:
+def _fit(busy: NDArray[np.float64], columns: Mapping[str, NDArray[np.float64]]) -> Term:
     """Least squares over every choice of columns that gives no negative term; the best of them."""
     best: tuple[float, Term] | None = None
     for size in range(len(columns) + 1):
@@ -121,8 +124,7 @@ def _fit(busy: np.ndarray, columns: Mapping[str, np.ndarray]) -> Term:
 class Extrapolated:
     """A communicator that was not run: busy times by role, and the role that takes longest, by operator."""
 
-    ranks: int
-    cores: int
+    world: ScaleWorld
     layout: LayoutDict
     busy_us: dict[tuple[str, str], float]
 
@@ -134,9 +136,10 @@ class Extrapolated:
     def to_json(self) -> dict[str, object]:
         """The row of `--json`."""
         return {
-            "ranks": self.ranks,
-            "cores": self.cores,
-            "experts": experts_for(self.ranks),
+            "ranks": self.world.ranks,
+            "cores": self.world.cores,
+            "tokens": self.world.tokens,
+            "experts": experts_for(self.world.ranks),
             "operations": {
                 operator: {
                     "bottleneck": self.bottleneck(operator),
@@ -147,28 +150,29 @@ class Extrapolated:
                 for operator in (DISPATCH, COMBINE)
             },
             "loads": {
-                f"{operator}.{role}": counts for (operator, role), counts in loads(self.layout, self.ranks).items()
+                f"{operator}.{role}": counts
+                for (operator, role), counts in loads(self.layout, self.world.ranks, self.world.tokens).items()
             },
         }
 
 
-def extrapolate(model: Model, ranks: int, cores: int, engine: str) -> Extrapolated:
-    """What the model says of a communicator, with the roles that op_host would give it."""
-    layout = layout_of(ranks, cores, engine)
-    busy = {key: model[key].busy_us(counts) for key, counts in loads(layout, ranks).items()}
-    return Extrapolated(ranks, cores, layout, busy)
+def extrapolate(model: Model, world: ScaleWorld) -> Extrapolated:
+    """What the model says of a world, with the roles that op_host would give it."""
+    layout = layout_of(world)
+    counts = loads(layout, world.ranks, world.tokens)
+    return Extrapolated(world, layout, {key: model[key].busy_us(counts[key]) for key in counts})
 
 
-def layout_of(ranks: int, cores: int, engine: str) -> LayoutDict:
-    """Roles and layout of a communicator with the shape of the runs."""
+def layout_of(world: ScaleWorld) -> LayoutDict:
+    """Roles and layout of its communicator."""
     from ascend_deepep import _simulator
 
     return _simulator.scale_layout(
-        ranks=ranks,
-        cores=cores,
-        tokens=TOKENS,
+        ranks=world.ranks,
+        cores=world.cores,
+        tokens=world.tokens,
         hidden=HIDDEN,
         topk=TOPK,
-        experts=experts_for(ranks),
-        engine=engine,
+        experts=experts_for(world.ranks),
+        engine=world.engine,
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ascend_deepep.simulator.scale import COMBINE, DISPATCH, ROLES, Measured
+from ascend_deepep.simulator.scale import COMBINE, DISPATCH, ROLES, TOKENS, Measured
 
 if TYPE_CHECKING:
     from ascend_deepep.simulator.scale_model import Extrapolated
@@ -30,16 +30,18 @@ def plot(rows: Sequence[Measured], larger: Sequence[Extrapolated], path: Path) -
     )
     for line, cores in zip(panels, core_counts, strict=True):
         for panel, operator in zip(line, (DISPATCH, COMBINE), strict=True):
-            own = sorted((row for row in rows if row.world.cores == cores), key=lambda row: row.world.ranks)
+            own = [row for row in rows if row.world.cores == cores and row.world.tokens == TOKENS]
+            own.sort(key=lambda row: row.world.ranks)
             for number, role in enumerate(role for role in ROLES[operator] if role in own[0].roles[operator]):
                 ranks = [row.world.ranks for row in own]
                 busy = [row.roles[operator][role].busy_us for row in own]
                 color = f"C{number}"
                 panel.plot(ranks, busy, "o-", color=color, label=role)
-                more = [row for row in larger if row.cores == cores and (operator, role) in row.busy_us]
+                more = [row for row in larger if row.world.cores == cores and row.world.tokens == TOKENS]
+                more = [row for row in more if (operator, role) in row.busy_us]
                 if more:
                     panel.plot(
-                        [ranks[-1], *(row.ranks for row in more)],
+                        [ranks[-1], *(row.world.ranks for row in more)],
                         [busy[-1], *(row.busy_us[operator, role] for row in more)],
                         "--",
                         marker="x",
@@ -52,7 +54,7 @@ def plot(rows: Sequence[Measured], larger: Sequence[Extrapolated], path: Path) -
             panel.set_title(f"{operator}, {cores} cores a rank")
             panel.grid(alpha=0.3)
             panel.legend()
-    figure.suptitle("busy time by role; dashed: model")
+    figure.suptitle(f"busy time by role, {TOKENS} tokens a rank; dashed: model")
     for suffix, metadata in ((".png", {}), (".svg", {"Date": None})):
         figure.savefig(path.with_suffix(suffix), dpi=120, metadata=metadata)
     plt.close(figure)

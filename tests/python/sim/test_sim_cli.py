@@ -42,12 +42,13 @@ def test_seeds_that_hold() -> None:
     value = value_of(done)
     assert list(value) == [
         *("seeds", "failures", "failed", "distinct", "seeds_per_s", "p95_ms", "max_ms", "seconds", "remote_percent"),
-        *("faults", "conditions", "features", "failed_calls", "refused", "steps", "findings"),
+        *("faults", "conditions", "features", "timed", "failed_calls", "refused", "steps", "findings"),
     ]
     assert (value["seeds"], value["failures"], value["failed"], value["distinct"]) == (30, 0, [], 30)
     assert list(value["faults"]) == _simulator.faults()
     assert {"ring-4", "evictions-off"} <= set(value["conditions"]) <= CONDITIONS
     assert {"mask-pairs", "shared-experts"} <= set(value["features"]) <= FEATURES
+    assert value["timed"] == {"2 ranks, 1 tokens, bf16, uniform": 1}  # seed 13
     assert sum(value["conditions"][f"evictions-{kind}"] for kind in ("off", "random", "storm")) == 30
     assert 0 < value["p95_ms"] <= value["max_ms"]
     shown = sim("--seeds", "30")
