@@ -10,7 +10,6 @@
 namespace ascend_deepep::simulator {
 namespace {
 
-constexpr uint64_t kFirst = 13;
 constexpr uint32_t kMostDepth = 1024;  // rings cost memory by the square of the ranks
 
 void fit_fault(uint32_t num_ranks, sim::FaultPlan* fault) {
@@ -22,8 +21,8 @@ void fit_fault(uint32_t num_ranks, sim::FaultPlan* fault) {
 }  // namespace
 
 void draw_timed(uint64_t seed, Scenario* s) {
-    if (seed % kTimedOneIn != kFirst) return;
-    uint64_t kind = seed / kTimedOneIn;
+    if (seed < kFirstTimed || (seed - kFirstTimed) % kTimedOneIn != 0) return;
+    uint64_t kind = (seed - kFirstTimed) / kTimedOneIn;
     const auto next = [&kind](uint64_t count) {
         const uint64_t digit = kind % count;
         kind /= count;

@@ -148,9 +148,7 @@ std::string describe_channel(const Channel& channel) {
            std::to_string(l.num_experts) + " depth " + std::to_string(channel.config.queue_depth) + "/" +
            std::to_string(channel.config.cq_depth) + " from " + std::to_string(channel.config.first_index) +
            (shape.engine == CombineEngine::kMte ? " mte" : " urma") + (shape.is_uneven ? " uneven" : "") +
-           (shape.is_one_hot ? " one-hot" : "") +
-           describe_routing(shape) +
-           describe_features(shape);
+           (shape.is_one_hot ? " one-hot" : "") + describe_routing(shape) + describe_features(shape);
 }
 
 std::string describe_operation(const Operation& operation) {

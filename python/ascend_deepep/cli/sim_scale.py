@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _LARGER = (256, 1024)  # ranks that the model is asked for, with both numbers of tokens
 _LARGER_TOKENS = (TOKENS, 128)
+_LARGER_CORES = 64  # besides those of the runs: as many as a rank of a device has, more or less
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def sim_scale(arguments: ScaleArguments, jobs: int, as_json: bool) -> int:
         larger = [
             extrapolate(model, ScaleWorld(rank, core, engine, tokens, costs))
             for tokens in _LARGER_TOKENS
-            for core in cores
+            for core in sorted({*cores, _LARGER_CORES})
             for rank in _LARGER
         ]
     if arguments.plot is not None and holds:

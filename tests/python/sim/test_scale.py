@@ -101,8 +101,8 @@ def test_the_command(tmp_path: Path) -> None:
     rows = [(row["ranks"], row["tokens"], row["faults"]) for row in value["rows"]]
     assert rows == [(4, 8, []), (8, 8, []), (4, 32, [])]
     assert {f"{DISPATCH}.doorbell", f"{COMBINE}.control"} < set(value["model"])
-    larger = [(row["ranks"], row["tokens"]) for row in value["extrapolated"]]
-    assert larger == [(256, 8), (1024, 8), (256, 128), (1024, 128)]
+    larger = [(row["tokens"], row["cores"], row["ranks"]) for row in value["extrapolated"]]
+    assert larger == [(tokens, cores, ranks) for tokens in (8, 128) for cores in (4, 64) for ranks in (256, 1024)]
     assert (tmp_path / "roles.png").read_bytes().startswith(b"\x89PNG")
     assert ElementTree.parse(tmp_path / "roles.svg").getroot().tag.endswith("svg")
     shown = sim("--scale", "4", "--cores", "4")

@@ -48,7 +48,7 @@ def test_seeds_that_hold() -> None:
     assert list(value["faults"]) == _simulator.faults()
     assert {"ring-4", "evictions-off"} <= set(value["conditions"]) <= CONDITIONS
     assert {"mask-pairs", "shared-experts"} <= set(value["features"]) <= FEATURES
-    assert value["timed"] == {"2 ranks, 1 tokens, bf16, uniform": 1}  # seed 13
+    assert value["timed"] == {}  # the first is seed 88
     assert sum(value["conditions"][f"evictions-{kind}"] for kind in ("off", "random", "storm")) == 30
     assert 0 < value["p95_ms"] <= value["max_ms"]
     shown = sim("--seeds", "30")

@@ -50,6 +50,6 @@ def test_prefill(ranks: int, tokens: int, hidden: int, quant: str) -> None:
 
 
 def test_a_timed_shape_of_a_seed_is_told() -> None:
-    value = value_of(sim("--seed", "13", "--json"))
+    value = value_of(sim("--seed", "88", "--json"))
     assert value["timed"] == "2 ranks, 1 tokens, bf16, uniform"
-    assert value_of(sim("--seed", "12", "--json"))["timed"] == ""
+    assert value_of(sim("--seed", "87", "--json"))["timed"] == ""
