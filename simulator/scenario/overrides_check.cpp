@@ -15,7 +15,7 @@
 namespace ascend_deepep::simulator {
 namespace {
 
-constexpr uint64_t kMaxWorldBytes = uint64_t{256} << 20;  // of all windows; each byte has a shadow besides
+constexpr uint64_t kMaxWorldBytes = uint64_t{1} << 30;  // of all windows; each byte has a shadow besides
 constexpr uint32_t kMaxSimRanks = 32;
 constexpr uint64_t kMaxCoresOfAll = 1024;  // of all ranks: fibers of one thread
 constexpr uint32_t kMaxOperations = 32;

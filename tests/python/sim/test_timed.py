@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes that the benchmark times and that seeds do not draw: larger batches, decode and prefill. Layer: tests.
 
-Rows of 7168 elements up to 128 tokens; 128 tokens on 8 ranks and prefill have shorter ones, which keep the blocks of a
-world's windows within 256 MB. Ranks, tokens, top-k, experts, routing and quantisation are those of the benchmark.
+Rows of 7168 elements up to 128 tokens; prefill, and 128 tokens on 8 ranks, have shorter ones, which keep the windows of
+a world within a GiB. Ranks, tokens, top-k, experts, routing and quantisation are those of the benchmark.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from sim_cli import sim, value_of
 
 QUANTS, ROUTINGS = ("none", "pertoken-int8"), ("uniform", "gate", "skewed")
 DECODE = [(ranks, tokens, 7168) for ranks in (2, 4) for tokens in (32, 128)] + [(8, 32, 7168), (8, 128, 1024)]
-PREFILL = [(2, 1024, 512), (4, 1024, 256), (8, 1024, 64), (2, 2048, 256), (4, 2048, 64), (8, 2048, 64), (2, 4096, 64)]
+PREFILL = [(2, 1024, 512), (4, 1024, 256), *((ranks, tokens, 64) for ranks in (2, 4, 8) for tokens in (2048, 4096))]
+PREFILL += [(8, 1024, 64)]
 # What a seed may draw besides.
 PLAIN = (
     "max_topk=8 topk=8 max_experts=256 experts=256 operations=D,C second=0 shared=0 shared_ranks=0 shared_x=0 "
