@@ -3,7 +3,8 @@
 # Layer: build. A unit sees its set as the macro ASCEND_DEEPEP_ISA (baseline, x86_64_v3 or x86_64_v4), wraps its code in
 # `namespace ASCEND_DEEPEP_ISA`, and the caller picks a namespace at run time. ASCEND_DEEPEP_ISA_VARIANTS=1 tells the
 # caller that the x86 sets exist. A leaf unit includes nothing with inline functions (<cstdint>, <cstddef>, <cstring>,
-# <immintrin.h>, its own header): the linker keeps one copy of an inline function, perhaps the one for the newest CPU.
+# <immintrin.h>, its own header) but those that are always in line: the linker keeps one copy of an inline function,
+# perhaps the one for the newest CPU.
 
 function(ascend_deepep_add_leaf_variants target)
     set(units ${ARGN})

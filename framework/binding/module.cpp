@@ -12,6 +12,7 @@
 #include "op_host/roles.h"
 #include "op_host/sizes.h"
 #include "twin/fabric/fault.h"
+#include "twin/runtime/copy_kernels.h"
 
 namespace ascend_deepep::binding {
 namespace {
@@ -57,6 +58,18 @@ py::dict counters(const Communicator& communicator) {
     }
     values["role_ns"] = role_ns;
     return values;
+}
+
+// For benchmarks: what this machine can copy, by the copies that rows go through.
+void stream_copy(const py::buffer& to, const py::buffer& from) {
+    const py::buffer_info target = to.request(true), source = from.request();
+    const auto bytes = static_cast<size_t>(source.size * source.itemsize);
+    if (static_cast<size_t>(target.size * target.itemsize) != bytes) {
+        throw py::value_error("stream_copy: the target has " + std::to_string(target.size * target.itemsize) +
+                              " bytes, the source " + std::to_string(bytes) + ": give two buffers of one size");
+    }
+    const py::gil_scoped_release no_gil;
+    twin::copy_kernels().stream(static_cast<uint8_t*>(target.ptr), static_cast<const uint8_t*>(source.ptr), bytes);
 }
 
 CombineEngine engine_from(const std::string& name) {
@@ -179,6 +192,7 @@ PYBIND11_MODULE(_runtime, module) {
     module.def("default_cores", &ascend_deepep::default_cores);
     module.def("targets", &ascend_deepep::target_names);
     module.def("communicator_names", &ascend_deepep::communicator_names);
+    module.def("stream_copy", &binding::stream_copy);
     module.def("fault_names", &ascend_deepep::twin::fault_names);
     binding::bind_of_limits(module, "required_window_bytes", &ascend_deepep::op_host::required_window_bytes);
     binding::bind_communicator(module);

@@ -24,10 +24,18 @@ std::string own_directory() {
     return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
+// Of the modules of a policy, the one for the newest instruction set that this CPU has.
+const char* isa_suffix([[maybe_unused]] const std::string& policy) {
+#if defined(ASCEND_DEEPEP_KERNELS_X86_64_V3)
+    if (policy == "fast" && __builtin_cpu_supports("x86-64-v3")) return "_x86_64_v3";
+#endif
+    return "";
+}
+
 std::string library_path(const std::string& policy) {
     const char* named = std::getenv("ASCEND_DEEPEP_KERNELS");
     if (named != nullptr && *named != '\0') return named;
-    return own_directory() + "/libascend_deepep_kernels_" + policy + ".so";
+    return own_directory() + "/libascend_deepep_kernels_" + policy + isa_suffix(policy) + ".so";
 }
 
 const twin::KernelTable* open_table(const std::string& path) {

@@ -15,7 +15,7 @@
 #include "op_host/geometry.h"
 #include "op_host/messages.h"
 #include "op_host/quant.h"
-#include "twin/fabric/flag_access.h"
+#include "twin/runtime/flag_access.h"
 #include "twin/runtime/launch.h"
 
 namespace ascend_deepep {
@@ -206,6 +206,15 @@ op_host::Status TwinCommunicator::refuse(OperationKind kind, const op_host::Stat
     return status.record.code != Code::kOk ? status : stamp(reason, kind);
 }
 
+namespace {
+
+// What the rows of a call come to, about: one for each choice of an expert.
+uint64_t row_bytes(const CommonTiling& common) {
+    return uint64_t{common.num_tokens} * common.num_topk * common.hidden * kElementBytes;
+}
+
+}  // namespace
+
 op_host::Status TwinCommunicator::run(OperationKind kind,
                                       void (*fill)(const TwinCommunicator&, TwinResources&, const void*),
                                       const void* arguments, std::vector<twin::GmRange> ranges, uint32_t* num_rows) {
@@ -222,7 +231,8 @@ op_host::Status TwinCommunicator::run(OperationKind kind,
     config.kernel_name = op_host::kind_name(kind);
     const uint64_t sequence = resources.fabric->control_page().state.sequence;
     op_host::Status status;
-    resources.fabric->begin(kind, std::move(ranges));
+    const auto& common = *reinterpret_cast<const CommonTiling*>(resources.tiling);  // first in either operator's
+    resources.fabric->begin(kind, std::move(ranges), row_bytes(common));
     try {
         twin::launch(config, is_dispatch ? resources.kernels->dispatch_v2 : resources.kernels->combine_v2,
                      resources.tiling, *resources.fabric);

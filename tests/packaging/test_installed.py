@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -101,6 +102,8 @@ def test_metadata_names_no_torch(distributions: Path) -> None:
     assert not re.search(r"^Requires-Dist: torch", metadata, re.MULTILINE)
     libraries = {Path(name).name for name in names if name.endswith(".so")}
     expected = {"runtime", "kernels_fast", "kernels_sim", "ops", "ops_cpu"}
+    if platform.machine() == "x86_64":
+        expected.add("kernels_fast_x86_64_v3")
     assert {f"libascend_deepep_{name}.so" for name in expected} < libraries
     assert re.search(rf"^Version: {re.escape(version())}$", metadata, re.MULTILINE)
     assert all(name.startswith(("ascend_deepep/", "ascend_deepep-")) for name in names)

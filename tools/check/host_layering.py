@@ -46,7 +46,7 @@ MAY_INCLUDE = {
     "framework/npu": {"op_host", "framework/runtime"},
     "framework/ops": {"op_host", "framework/runtime"},
     "framework/npu/ops": {"op_host", "framework/runtime", "framework/npu", "framework/ops"},
-    "framework/binding": {"op_host", "framework/runtime", "twin/fabric"},
+    "framework/binding": {"op_host", "framework/runtime", "twin/fabric", "twin/runtime"},
 }
 ROOTS = ("op_host/", "simulator/", "framework/")  # every directory below them has a row
 # Headers of a library, by how their names begin -> the directories or files that may see them.

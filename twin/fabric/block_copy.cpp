@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The block rule as code. Layer: twin/fabric.
-// One pass in address order: a block's flag area comes after its data, and the release store of the tag orders the two.
-// (A fence per range, with all flag areas behind it, was three times slower.) Streaming stores would need a fence.
+// Through the caches, one pass in address order: a block's flag area comes after its data, and the release store of the
+// tag orders the two. Past the caches, one fence for all blocks of the range: twin/runtime/copy_leaf.cpp.
 #include "twin/fabric/block_copy.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "contract/block.h"
-#include "twin/fabric/flag_access.h"
-#include "twin/runtime/copy_units.h"
+#include "twin/runtime/copy_kernels.h"
+#include "twin/runtime/flag_access.h"
 
 namespace ascend_deepep::twin {
 namespace {
 
 constexpr size_t kTagBytes = sizeof(uint64_t);
+constexpr size_t kFlagWords = kFlagBytes / kTagBytes;
 
 size_t place_in_block(const void* p) {
     return reinterpret_cast<uintptr_t>(p) % kBlockBytes;
@@ -32,24 +33,24 @@ void write_flag_part(uint8_t* dst, const uint8_t* src, size_t bytes) {
     store_tag(dst, tag);
 }
 
-// Nearly all traffic: `count` whole blocks at a block boundary. The release store of a block's tag orders its data.
-void write_blocks(uint8_t* dst, const uint8_t* src, size_t count) {
-    constexpr size_t kTagUnit = kBlockDataBytes / sizeof(CopyUnit);
-    for (size_t block = 0; block < count; ++block, dst += kBlockBytes, src += kBlockBytes) {
-        copy_units(dst, src, kTagUnit);
-        copy_units(dst + kBlockBytes - sizeof(CopyUnit), src + kBlockBytes - sizeof(CopyUnit), 1);
-        uint64_t words[2];
-        std::memcpy(words, src + kBlockDataBytes, sizeof(words));
-        std::memcpy(dst + kBlockDataBytes + kTagBytes, words + 1, kTagBytes);
-        store_tag(dst + kBlockDataBytes, words[0]);
+// Flag areas, nothing else: a tag and the words behind it each.
+void read_flags(const Pieces& pieces) {
+    for (uint32_t i = 0; i < pieces.count; ++i) {
+        uint8_t* dst = pieces.dst + pieces.dst_step * i;
+        const uint8_t* src = pieces.src + pieces.src_step * i;
+        uint64_t words[kFlagWords];
+        words[0] = load_tag(src);
+        std::memcpy(words + 1, src + kTagBytes, sizeof(words) - kTagBytes);
+        std::memcpy(dst, words, sizeof(words));
     }
 }
 
 }  // namespace
 
-void write_window(uint8_t* dst, const uint8_t* src, size_t bytes) {
+void write_window(uint8_t* dst, const uint8_t* src, size_t bytes, bool is_past_caches) {
     if (place_in_block(dst) == 0 && bytes % kBlockBytes == 0) {
-        write_blocks(dst, src, bytes / kBlockBytes);
+        const CopyKernels& kernels = copy_kernels();
+        (is_past_caches ? kernels.stream_blocks : kernels.write_blocks)(dst, src, bytes / kBlockBytes);
         return;
     }
     size_t at = 0;
@@ -78,15 +79,18 @@ void read_window(uint8_t* dst, const uint8_t* src, size_t bytes) {
 }
 
 void read_window(const Pieces& pieces) {
-    for (uint32_t i = 0; i < pieces.count; ++i) {
-        uint8_t* dst = pieces.dst + pieces.dst_step * i;
-        const uint8_t* src = pieces.src + pieces.src_step * i;
-        if (place_in_block(src) < kBlockDataBytes) {
-            copy_piece(dst, src, pieces.bytes);
-        } else {
-            read_window(dst, src, pieces.bytes);
-        }
+    // Whole blocks apart, so all pieces begin at the same place of theirs.
+    const bool is_regular = pieces.count == 1 || pieces.src_step % static_cast<int64_t>(kBlockBytes) == 0;
+    if (is_regular && place_in_block(pieces.src) + pieces.bytes <= kBlockDataBytes) {
+        copy_kernels().read_pieces(pieces);
+        return;
     }
+    if (is_regular && place_in_block(pieces.src) == kBlockDataBytes && pieces.bytes == kFlagBytes) {
+        read_flags(pieces);
+        return;
+    }
+    for (uint32_t i = 0; i < pieces.count; ++i)
+        read_window(pieces.dst + pieces.dst_step * i, pieces.src + pieces.src_step * i, pieces.bytes);
 }
 
 }  // namespace ascend_deepep::twin

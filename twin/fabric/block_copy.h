@@ -10,8 +10,9 @@
 
 namespace ascend_deepep::twin {
 
-// `dst` lies in a window, so its address modulo 512 is its place in a block. Any range; no overlap with `src`.
-void write_window(uint8_t* dst, const uint8_t* src, size_t bytes);
+// `dst` lies in a window, so its address modulo 512 is its place in a block. Any range; no overlap with `src`. Whole
+// blocks may go past the caches.
+void write_window(uint8_t* dst, const uint8_t* src, size_t bytes, bool is_past_caches = false);
 
 // `src` lies in a window. A range that starts in a flag area has its tag read before anything else of the range.
 void read_window(uint8_t* dst, const uint8_t* src, size_t bytes);

@@ -3,16 +3,18 @@
 #include "twin/fabric/fabric.h"
 
 #include <time.h>
-
 #include <cstring>
 
 #include "twin/fabric/block_copy.h"
-#include "twin/fabric/flag_access.h"
+#include "twin/runtime/flag_access.h"
 #include "twin/runtime/kernel_fault.h"
 
 namespace ascend_deepep::twin {
 namespace {
 
+// Rows of a call up to which writing through the caches is the faster way: measured, between 8 and 32 tokens of 7168
+// elements to 8 experts, where a core's own cache holds 2 MiB.
+constexpr uint64_t kCachedBytes = uint64_t{2} << 20;
 constexpr uint64_t kCheckEveryNs = 100'000'000;
 
 uint64_t now_ns() {
@@ -45,7 +47,8 @@ Fabric::Fabric(const FabricConfig& config, std::unique_ptr<WindowTable> windows,
       liveness_(config.pids),
       waiter_(*windows_, config.rank),
       engine_(engine_config(config, *windows_), memory, *this),
-      meter_(config.layout) {
+      meter_(config.layout),
+      huge_pages_(windows_->window(config.rank), windows_->window_bytes()) {
     set_state(OwnerState::kLive);
 }
 
@@ -55,8 +58,9 @@ void Fabric::set_state(OwnerState state) {
     store_state(word, static_cast<uint32_t>(state));
 }
 
-void Fabric::begin(OperationKind kind, std::vector<GmRange> ranges) {
+void Fabric::begin(OperationKind kind, std::vector<GmRange> ranges, uint64_t row_bytes) {
     kind_ = kind;
+    writes_past_caches_ = row_bytes > kCachedBytes;
     ranges_ = std::move(ranges);
     ranges_.push_back({memory_.data(), memory_.bytes()});
     doorbells_at_begin_ = engine_.doorbells();
@@ -65,6 +69,7 @@ void Fabric::begin(OperationKind kind, std::vector<GmRange> ranges) {
 
 void Fabric::end() {
     waiter_.flush();
+    if (writes_past_caches_) huge_pages_.after_operation();
     const uint64_t doorbells = engine_.doorbells() - doorbells_at_begin_;
     Traffic& totals = meter_.totals();
     (kind_ == OperationKind::kDispatch ? totals.doorbells_dispatch : totals.doorbells_combine) += doorbells;
@@ -88,7 +93,7 @@ void Fabric::window_write(void* dst, const void* src, size_t bytes) {
     require(region != WindowRegion::kCount, rules::kPutRegion, "put_block", offset, windows_->window_bytes(),
             "check the offset against the window layout");
     if (region == WindowRegion::kControlRing && fault_.strike_control()) return;
-    write_window(to, from, bytes);
+    write_window(to, from, bytes, writes_past_caches_);
     waiter_.note_write(owner);
 }
 
@@ -196,7 +201,7 @@ CqeStatus Fabric::deliver(uint32_t peer, uint64_t remote_offset, const uint8_t* 
     if (fault != FaultKind::kNone) {
         deliver_faulty(fault, peer, remote_offset, source, bytes);
     } else {
-        write_window(windows_->window(peer) + remote_offset, source, bytes);
+        write_window(windows_->window(peer) + remote_offset, source, bytes, writes_past_caches_);
     }
     waiter_.note_write(peer);
     return CqeStatus::kOk;

@@ -11,6 +11,7 @@
 
 #include "contract/window_layout.h"
 #include "twin/fabric/fault.h"
+#include "twin/fabric/huge_pages.h"
 #include "twin/fabric/liveness.h"
 #include "twin/fabric/traffic.h"
 #include "twin/fabric/urma_engine.h"
@@ -46,7 +47,8 @@ class Fabric final : public GmHooks, private WriteSink {
     Fabric(const FabricConfig& config, std::unique_ptr<WindowTable> windows, Memory& memory);
 
     // An operation's launch runs between these. `ranges`: what kernels may touch beside windows and `memory`.
-    void begin(OperationKind kind, std::vector<GmRange> ranges);
+    // `row_bytes`: what the rows of this rank's tokens come to; many go past the caches.
+    void begin(OperationKind kind, std::vector<GmRange> ranges, uint64_t row_bytes = 0);
     void end();
 
     // Ends the operation in progress, if any: kernels see the abort word in their waits. Any thread.
@@ -65,6 +67,7 @@ class Fabric final : public GmHooks, private WriteSink {
     WindowMap window_map() const override {
         return {windows_->window(0), windows_->reserved_bytes(), own_window_, windows_->window_bytes()};
     }
+    bool writes_past_caches() const override { return writes_past_caches_; }
     void window_write(void* dst, const void* src, size_t bytes) override;
     void window_read(void* dst, const void* src, size_t bytes) override;
     void window_read_pieces(const Pieces& pieces) override;
@@ -95,9 +98,11 @@ class Fabric final : public GmHooks, private WriteSink {
     UrmaEngine engine_;
     TrafficMeter meter_;
     FaultInjector fault_;
+    HugePages huge_pages_;
     OperationKind kind_ = OperationKind::kDispatch;
-    std::vector<GmRange> ranges_;  // what kernels may touch beside windows, `memory` included
-    size_t last_range_ = 0;        // that held an access; the next one is often in it too
+    std::vector<GmRange> ranges_;      // what kernels may touch beside windows, `memory` included
+    size_t last_range_ = 0;            // that held an access; the next one is often in it too
+    bool writes_past_caches_ = false;  // this operation
     uint64_t doorbells_at_begin_ = 0;
     uint64_t next_check_ns_ = 0;
     bool was_interrupted_ = false;

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "twin/fabric/flag_access.h"
+#include "twin/runtime/flag_access.h"
 
 namespace ascend_deepep::twin {
 namespace {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "contract/block.h"
+#include "twin/fabric/huge_pages.h"
 
 namespace ascend_deepep::twin {
 namespace {
@@ -50,21 +51,24 @@ void check_window_file(int fd, uint64_t window_bytes, uint32_t rank) {
 }
 
 WindowTable::WindowTable(uint32_t num_ranks, uint64_t window_bytes)
-    : stride_(align_up(window_bytes + kSharedPageBytes + kGuardBytes, kGuardBytes)),
+    : stride_(align_up(window_bytes + kSharedPageBytes + kGuardBytes, kHugePageBytes)),
       reserved_bytes_(stride_ * num_ranks),
       window_bytes_(window_bytes),
       num_ranks_(num_ranks) {
-    void* base = ::mmap(nullptr, reserved_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // One huge page more than needed: windows begin at the multiple of its size in it.
+    void* base = ::mmap(nullptr, reserved_bytes_ + kHugePageBytes, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
         raise_system_error("reserving addresses for " + std::to_string(num_ranks) + " windows of " +
                                megabytes(window_bytes) + " failed",
                            "an address space limit (ulimit -v) may be in force");
     }
-    base_ = static_cast<uint8_t*>(base);
+    reserved_ = static_cast<uint8_t*>(base);
+    base_ = reinterpret_cast<uint8_t*>(align_up(reinterpret_cast<uint64_t>(base), kHugePageBytes));
 }
 
 WindowTable::~WindowTable() {
-    ::munmap(base_, reserved_bytes_);
+    ::munmap(reserved_, reserved_bytes_ + kHugePageBytes);
 }
 
 void WindowTable::map(uint32_t rank, int fd) {

@@ -55,6 +55,7 @@ class WindowTable {
         return reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(base_);
     }
 
+    uint8_t* reserved_ = nullptr;
     uint8_t* base_ = nullptr;
     uint64_t stride_;
     uint64_t reserved_bytes_;

@@ -49,9 +49,11 @@ struct Core {
     GmHooks* hooks;
     WindowMap windows;
     Looks looks;
-    bool in_simt;   // it runs a SIMT function
-    bool progress;  // since its last poll_yield
-    uint64_t ctrl;  // the CTRL special register
+    bool in_simt;             // it runs a SIMT function
+    bool progress;            // since its last poll_yield
+    bool writes_past_caches;  // of rows that go to GM
+    uint64_t slice_bytes;     // written since the last slice ended; of the Fast policy only
+    uint64_t ctrl;            // the CTRL special register
 
     const void* pipe;          // the live TPipe
     bool has_placed_tensors;   // LocalTensors at addresses, without a TPipe

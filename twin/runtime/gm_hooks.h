@@ -8,19 +8,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "twin/runtime/pieces.h"
 #include "twin/runtime/window_map.h"
 
 namespace ascend_deepep::twin {
-
-// One copy of several pieces of the same size, at regular distances on both sides.
-struct Pieces {
-    uint8_t* dst;
-    const uint8_t* src;
-    int64_t dst_step;
-    int64_t src_step;
-    uint32_t count;
-    uint32_t bytes;
-};
 
 // How code reaches a word of GM, and whose caches and posted stores stand in the way.
 enum class GmUnit : uint8_t { kScalar, kSimt };
@@ -37,6 +28,9 @@ class __attribute__((visibility("default"))) GmHooks {
 
     // The mapped windows, the own one and the peers'. Asked once a launch.
     virtual WindowMap window_map() const { return {}; }
+
+    // True: this launch writes more than caches hold, so rows go past them. Asked once a launch.
+    virtual bool writes_past_caches() const { return false; }
 
     // MTE3 store into a window and MTE2 load from one; alignment and sizes are already checked.
     virtual void window_write(void* dst, const void* src, size_t bytes) { std::memcpy(dst, src, bytes); }

@@ -57,6 +57,8 @@ void reset_core(Core& core, uint32_t index, LaunchState& state) {
     core.looks = {};
     core.in_simt = false;
     core.progress = false;
+    core.slice_bytes = 0;
+    core.writes_past_caches = state.hooks->writes_past_caches();
     core.ctrl = kCtrlReset;
     core.pipe = nullptr;
     core.has_placed_tensors = false;

@@ -12,8 +12,9 @@
 
 #include "check.h"
 #include "contract/block.h"
-#include "twin/fabric/flag_access.h"
 #include "twin/fabric/window.h"
+#include "twin/runtime/copy_kernels.h"
+#include "twin/runtime/flag_access.h"
 
 namespace {
 
@@ -21,6 +22,7 @@ using namespace ascend_deepep;
 using namespace ascend_deepep::twin;
 
 constexpr uint64_t kWindowBytes = 1 << 20;
+constexpr const char* kIsas[] = {"baseline", "x86_64_v3", "x86_64_v4"};
 
 struct OneWindow {
     FileDescriptor file = create_window_file(kWindowBytes);
@@ -119,29 +121,41 @@ int read_messages(uint8_t* window) {
     return torn;
 }
 
-bool write_messages(uint8_t* window) {
+using WriteBlocks = void (*)(uint8_t* dst, const uint8_t* src, size_t count);
+
+bool write_messages(uint8_t* window, WriteBlocks write_blocks) {
     uint8_t message[kBlocks * kBlockBytes];
     for (uint32_t round = 1; round <= kRounds; ++round) {
         if (round > kPlaces && !await(window + kAnswer, block_tag(round - kPlaces))) return false;
         for (uint32_t index = 0; index < kBlocks; ++index)
             compose(message + index * kBlockBytes, round, index);
-        write_window(place_of(window, round), message, sizeof(message));
+        write_blocks(place_of(window, round), message, kBlocks);
     }
     return true;
 }
 
-TEST(blocks_are_whole_between_processes) {
+void exchange_messages(WriteBlocks write_blocks) {
     OneWindow window;
     cpu_set_t before;
     CHECK_EQ(::sched_getaffinity(0, sizeof(before), &before), 0);
     const pid_t child = ::fork();
     run_on_processor(child == 0 ? 0 : 1);
-    if (child == 0) ::_exit(write_messages(window.data()) ? 0 : 1);
+    if (child == 0) ::_exit(write_messages(window.data(), write_blocks) ? 0 : 1);
     CHECK_EQ(read_messages(window.data()), 0);
     ::sched_setaffinity(0, sizeof(before), &before);
     int status = 0;
     CHECK_EQ(::waitpid(child, &status, 0), child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(blocks_are_whole_between_processes) {
+    exchange_messages(copy_kernels().write_blocks);
+}
+
+TEST(blocks_past_the_caches_are_whole_between_processes) {
+    for (const char* isa : kIsas) {
+        if (const CopyKernels* kernels = copy_kernels_of(isa)) exchange_messages(kernels->stream_blocks);
+    }
 }
 
 }  // namespace

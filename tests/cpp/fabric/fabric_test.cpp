@@ -13,7 +13,7 @@
 #include "check.h"
 #include "tests/cpp/fabric/world.h"
 #include "tests/cpp/rule_check.h"
-#include "twin/fabric/flag_access.h"
+#include "twin/runtime/flag_access.h"
 
 namespace {
 

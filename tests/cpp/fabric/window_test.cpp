@@ -19,10 +19,10 @@
 
 #include "check.h"
 #include "twin/fabric/fd_exchange.h"
-#include "twin/fabric/flag_access.h"
 #include "twin/fabric/host.h"
 #include "twin/fabric/liveness.h"
 #include "twin/fabric/waiter.h"
+#include "twin/runtime/flag_access.h"
 
 namespace {
 

@@ -3,7 +3,8 @@
 // Layer: twin/include. Checks happen when the call is made, bytes move when the pipe gets there.
 #pragma once
 
-#include "twin/runtime/copy_units.h"
+#include "twin/runtime/copy_kernels.h"
+#include "twin/runtime/poll.h"
 #include "twin/runtime/polling.h"
 #include "twin_detail/tpipe.h"
 
@@ -123,15 +124,40 @@ inline void require_gm_aligned(const char* operation, const void* p) {
 
 inline void copy_from_gm(const CopyPlan& plan) {
     Core& core = current_core();
+    const Pieces pieces{plan.dst, plan.src, plan.dst_step, plan.src_step, plan.blocks, plan.block_bytes};
     if (core.windows.contains(plan.src)) {
-        core.hooks->window_read_pieces(
-            {plan.dst, plan.src, plan.dst_step, plan.src_step, plan.blocks, plan.block_bytes});
+        core.hooks->window_read_pieces(pieces);
+        return;
+    }
+    if constexpr (!Policy::kChecksWords) {
+        copy_kernels().read_pieces(pieces);
         return;
     }
     for (uint32_t i = 0; i < plan.blocks; ++i) {
-        if constexpr (Policy::kChecksWords) core.hooks->copied(plan.src + plan.src_step * i, plan.block_bytes, false);
-        copy_piece(plan.dst + plan.dst_step * i, plan.src + plan.src_step * i, plan.block_bytes);
+        core.hooks->copied(plan.src + plan.src_step * i, plan.block_bytes, false);
+        std::memcpy(plan.dst + plan.dst_step * i, plan.src + plan.src_step * i, plan.block_bytes);
     }
+}
+
+constexpr uint32_t kMinStreamedBytes = 2048;  // below it, the fence behind a streamed copy costs more than it saves
+
+inline void store_row(const Core& core, uint8_t* dst, const uint8_t* src, uint32_t bytes) {
+    if (core.writes_past_caches && bytes >= kMinStreamedBytes) {
+        copy_kernels().stream(dst, src, bytes);
+    } else {
+        std::memcpy(dst, src, bytes);
+    }
+}
+
+// Cores of fast mode share a thread. One that only copies would go on to the end of its role; after a slice it lets the
+// others go on, as they would on a device, with what it has written still in the caches.
+constexpr uint32_t kSliceBytes = 64 * 1024;
+
+inline void end_slice(Core& core, uint64_t bytes) {
+    core.slice_bytes += bytes;
+    if (core.slice_bytes < kSliceBytes) return;
+    core.slice_bytes = 0;
+    poll_yield();
 }
 
 inline void copy_to_gm(const CopyPlan& plan) {
@@ -144,9 +170,10 @@ inline void copy_to_gm(const CopyPlan& plan) {
             core.hooks->window_write(dst, src, plan.block_bytes);
         } else {
             if constexpr (Policy::kChecksWords) core.hooks->copied(dst, plan.block_bytes, true);
-            std::memcpy(dst, src, plan.block_bytes);
+            store_row(core, dst, src, plan.block_bytes);
         }
     }
+    if constexpr (!Policy::kDeferred) end_slice(core, uint64_t{plan.blocks} * plan.block_bytes);
 }
 
 inline void copy_in_ub(const CopyPlan& plan) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two threads exchange blocks through twin/fabric/flag_access.h; built with -fsanitize=thread. Layer: tests.
+// Two threads exchange blocks through twin/runtime/flag_access.h; built with -fsanitize=thread. Layer: tests.
 // As it is, the detector must stay silent: tag stores release, tag loads acquire, so data and tag are ordered. Built
 // with -DASCEND_DEEPEP_TEST_RELAXED_FLAGS it must report the race: that shows that silence means something.
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 #include "contract/block.h"
 #include "twin/fabric/block_copy.h"
-#include "twin/fabric/flag_access.h"
+#include "twin/runtime/flag_access.h"
 
 namespace {
 

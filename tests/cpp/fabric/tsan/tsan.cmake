@@ -5,7 +5,10 @@
 foreach(variant IN ITEMS clean relaxed)
     set(name flag_race_${variant})
     add_executable(${name} "${PROJECT_SOURCE_DIR}/tests/cpp/fabric/tsan/flag_race.cpp"
-                           "${PROJECT_SOURCE_DIR}/twin/fabric/block_copy.cpp")
+                           "${PROJECT_SOURCE_DIR}/twin/fabric/block_copy.cpp"
+                           "${PROJECT_SOURCE_DIR}/twin/runtime/copy_kernels.cpp"
+                           "${PROJECT_SOURCE_DIR}/twin/runtime/copy_leaf.cpp")
+    target_compile_definitions(${name} PRIVATE ASCEND_DEEPEP_ISA=baseline)
     target_compile_features(${name} PRIVATE cxx_std_20)
     target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/op_kernel")
     # The sanitizer sees a copy only where it is a call: the compiler must not expand memcpy in line.

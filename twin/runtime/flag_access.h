@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every access to a word that another process reads or writes at the same time: tags of blocks, wake-up words, states.
-// Layer: twin/fabric; docs/protocol.md, A1. Nothing else in the project touches such words, so that one build of this
+// Layer: twin/runtime; docs/protocol.md, A1. Nothing else in the project touches such words, so that one build of this
 // header under a race detector covers all of them. A plain copy of a flag area tears: processes saw half a tag.
 #pragma once
 
@@ -15,11 +15,11 @@ constexpr int kTagStoreOrder = __ATOMIC_RELAXED;
 constexpr int kTagStoreOrder = __ATOMIC_RELEASE;
 #endif
 
-// `word` is 8 B aligned: the first 8 B of a flag area.
-inline uint64_t load_tag(const void* word) {
+// `word` is 8 B aligned: the first 8 B of a flag area. Always in line: leaf units of several instruction sets use them.
+[[gnu::always_inline]] inline uint64_t load_tag(const void* word) {
     return __atomic_load_n(static_cast<const uint64_t*>(word), __ATOMIC_ACQUIRE);
 }
-inline void store_tag(void* word, uint64_t tag) {
+[[gnu::always_inline]] inline void store_tag(void* word, uint64_t tag) {
     __atomic_store_n(static_cast<uint64_t*>(word), tag, kTagStoreOrder);
 }
 
