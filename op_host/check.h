@@ -19,6 +19,8 @@ Status check_combine(const CommunicatorLimits& limits, uint32_t rank, const Comb
 
 // Construction of a communicator. `num_cores` is the number to be used; `window_bytes` 0 means what the limits need.
 Status check_limits(const CommunicatorLimits& limits, uint32_t num_cores, uint64_t window_bytes);
+// Queues to every peer, which a rank chooses for itself.
+Status check_queues_per_peer(uint32_t queues_per_peer);
 
 // kNotEqual naming the first limit in which rank `rank` differs from rank 0. Every rank that compares in rank order
 // against rank 0 finds the same difference.

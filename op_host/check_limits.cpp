@@ -98,6 +98,13 @@ Status check_limits(const CommunicatorLimits& limits, uint32_t num_cores, uint64
     return status;
 }
 
+Status check_queues_per_peer(uint32_t queues_per_peer) {
+    if (queues_per_peer >= 1 && queues_per_peer <= kMaxQueuesPerPeer) return Status{};
+    return refused(Field::kNone, Code::kOutOfRange, queues_per_peer, kMaxQueuesPerPeer,
+                   text("queues_per_peer = ", queues_per_peer, " is outside [1, ", kMaxQueuesPerPeer,
+                        "]: make the communicator with a value in it"));
+}
+
 Status compare_limits(const CommunicatorLimits& rank0, const CommunicatorLimits& other, uint32_t rank) {
     for (const LimitRow& row : kLimits) {
         const uint32_t got = other.*row.value;

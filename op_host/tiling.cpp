@@ -9,7 +9,6 @@
 #include "op_host/check_rows.h"
 #include "op_host/geometry.h"
 #include "op_host/quant.h"
-#include "op_host/roles.h"
 
 namespace ascend_deepep::op_host {
 namespace {
@@ -33,6 +32,7 @@ CommonTiling common_tiling(const CommunicatorLimits& limits, const Machine& mach
     t.num_ranks = limits.num_ranks;
     t.num_cores = machine.num_cores;
     t.simt_width = kSimtWidth;
+    t.queues_per_peer = machine.queues_per_peer;
     t.signature.kind = static_cast<uint32_t>(kind);
     t.signature.layout_abi = kLayoutAbi;
     t.window = window_layout(limits);
@@ -137,8 +137,15 @@ uint64_t assist_trailer_offset(uint64_t capacity_rows) {
     return align_up(capacity_rows * kTripleWords, kUnitWords);
 }
 
-void set_dispatch_roles(const CommunicatorLimits& limits, uint32_t num_cores, DispatchTiling* t) {
-    const DispatchRoles roles = dispatch_roles(num_cores, limits);
+// What the call of this rank loads its roles with. The other ranks' calls may be larger or smaller.
+RoleLoad role_load(const CommonTiling& t, uint32_t token_bytes, bool is_per_expert) {
+    return {t.num_ranks, t.queues_per_peer, t.num_tokens, t.num_columns, t.local_experts, token_bytes, is_per_expert};
+}
+
+void set_dispatch_roles(const Machine& machine, DispatchTiling* t) {
+    const bool is_per_expert = t->copy_mode == static_cast<uint32_t>(CopyMode::kPerExpert);
+    const RoleLoad load = role_load(t->common, t->token.slot_bytes, is_per_expert);
+    const DispatchRoles roles = dispatch_roles(machine.num_cores, load, machine.roles);
     t->stage = roles.stage;
     t->wqe_builder = roles.wqe_builder;
     t->doorbell = roles.doorbell;
@@ -147,13 +154,14 @@ void set_dispatch_roles(const CommunicatorLimits& limits, uint32_t num_cores, Di
     t->collect_batch = kCollectBatch;
 }
 
-void set_combine_roles(uint32_t num_cores, CombineEngine engine, CombineTiling* t) {
-    const CombineRoles roles = combine_roles(num_cores, engine);
+void set_combine_roles(const Machine& machine, CombineEngine engine, CombineTiling* t) {
+    t->row = row_layout(t->common.hidden, t->is_int8 != 0);
+    const RoleLoad load = role_load(t->common, t->row.blocks * kBlockBytes, false);
+    const CombineRoles roles = combine_roles(machine.num_cores, load, engine);
     t->engine = static_cast<uint32_t>(engine);
     t->control = roles.control;
     t->send = roles.send;
     t->doorbell = roles.doorbell;
-    t->row = row_layout(t->common.hidden, t->is_int8 != 0);
     t->reduce_blocks = reduce_blocks(*t);
 }
 
@@ -193,7 +201,7 @@ void make_dispatch_tiling(const CommunicatorLimits& limits, const Machine& machi
     tiling->capacity_rows = static_cast<uint32_t>(g.capacity_rows);
     tiling->assist_trailer_offset = assist_trailer_offset(tiling->capacity_rows);
     tiling->expert_token_nums_type = static_cast<uint32_t>(call.expert_token_nums_type);
-    set_dispatch_roles(limits, machine.num_cores, tiling);
+    set_dispatch_roles(machine, tiling);
 }
 
 void make_combine_tiling(const CommunicatorLimits& limits, const Machine& machine, CombineEngine engine,
@@ -218,7 +226,7 @@ void make_combine_tiling(const CommunicatorLimits& limits, const Machine& machin
     tiling->assist_trailer_offset = assist_trailer_offset(tiling->capacity_rows);
     tiling->dtype = static_cast<uint32_t>(call.expand_x.dtype);
     tiling->is_int8 = call.comm_quant_mode != 0 ? 1 : 0;
-    set_combine_roles(machine.num_cores, engine, tiling);
+    set_combine_roles(machine, engine, tiling);
 }
 
 void make_refusal_tiling(const CommunicatorLimits& limits, const Machine& machine, const Refusal& refusal,
@@ -227,7 +235,7 @@ void make_refusal_tiling(const CommunicatorLimits& limits, const Machine& machin
     tiling->common = common_tiling(limits, machine, OperationKind::kDispatch);
     set_refused(limits, refusal, &tiling->common);
     tiling->token = widest_token_layout(limits);
-    set_dispatch_roles(limits, machine.num_cores, tiling);
+    set_dispatch_roles(machine, tiling);
 }
 
 void make_refusal_tiling(const CommunicatorLimits& limits, const Machine& machine, CombineEngine engine,
@@ -235,7 +243,7 @@ void make_refusal_tiling(const CommunicatorLimits& limits, const Machine& machin
     *tiling = CombineTiling{};
     tiling->common = common_tiling(limits, machine, OperationKind::kCombine);
     set_refused(limits, refusal, &tiling->common);
-    set_combine_roles(machine.num_cores, engine, tiling);
+    set_combine_roles(machine, engine, tiling);
 }
 
 }  // namespace ascend_deepep::op_host

@@ -7,6 +7,7 @@
 
 #include "contract/tiling_data.h"
 #include "op_host/calls.h"
+#include "op_host/roles.h"
 
 namespace ascend_deepep::op_host {
 
@@ -20,7 +21,9 @@ struct Machine {
     uint32_t rank;
     uint32_t num_cores;
     uint64_t timeout_cycles;
-    uint64_t window_offset = 0;  // of the communicator's window, behind the addresses that the two tables hold
+    uint64_t window_offset = 0;    // of the communicator's window, behind the addresses that the two tables hold
+    uint32_t queues_per_peer = 1;  // as the queue table has them
+    RoleCounts roles{};            // of dispatch, where the caller chose them
 };
 
 struct DispatchAddresses {

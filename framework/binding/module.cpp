@@ -124,7 +124,8 @@ void bind_communicator(py::module_& module) {
                          uint32_t hidden, uint32_t num_topk, uint32_t num_experts, uint32_t shared_expert_num,
                          uint32_t per_expert_copies, uint32_t num_cores, uint32_t timeout_ms, uint64_t window_bytes,
                          uint32_t queue_depth, const std::string& combine_engine, const std::string& policy,
-                         const py::function& all_gather, const std::string& target, uint64_t heap_bytes) {
+                         const py::function& all_gather, const std::string& target, uint64_t heap_bytes,
+                         uint32_t queues_per_peer, const std::string& roles) {
                  CommunicatorOptions options;
                  options.name = name;
                  options.rank = rank;
@@ -138,18 +139,24 @@ void bind_communicator(py::module_& module) {
                  options.policy = policy;
                  options.target = target;
                  options.heap_bytes = heap_bytes;
+                 options.queues_per_peer = queues_per_peer;
+                 options.roles = roles;
                  return create(options, all_gather);
              }),
              py::kw_only(), py::arg("name"), py::arg("rank"), py::arg("num_ranks"), py::arg("max_tokens"),
              py::arg("hidden"), py::arg("num_topk"), py::arg("num_experts"), py::arg("shared_expert_num") = 0,
              py::arg("per_expert_copies") = 0, py::arg("num_cores") = 0, py::arg("timeout_ms") = 0,
              py::arg("window_bytes") = 0, py::arg("queue_depth") = 0, py::arg("combine_engine") = "mte",
-             py::arg("policy") = "", py::arg("all_gather"), py::arg("target") = "", py::arg("heap_bytes") = 0)
+             py::arg("policy") = "", py::arg("all_gather"), py::arg("target") = "", py::arg("heap_bytes") = 0,
+             py::arg("queues_per_peer") = 0, py::arg("roles") = "")
         .def_property_readonly("name", [](const Communicator& self) { return self.options().name; })
         .def_property_readonly("target", &Communicator::target)
         .def_property_readonly("rank", [](const Communicator& self) { return self.options().rank; })
         .def_property_readonly("num_ranks", [](const Communicator& self) { return self.options().limits.num_ranks; })
         .def_property_readonly("num_cores", [](const Communicator& self) { return self.options().num_cores; })
+        .def_property_readonly("roles", [](const Communicator& self) { return self.options().roles; })
+        .def_property_readonly("queues_per_peer",
+                               [](const Communicator& self) { return self.options().queues_per_peer; })
         .def_property_readonly("window_bytes", &Communicator::window_bytes)
         .def_property_readonly("layout", &Communicator::layout)
         .def_property_readonly("closed", &Communicator::closed)

@@ -99,6 +99,8 @@ op_host::Machine NpuCommunicator::machine() const {
     machine.num_cores = options_.num_cores;
     machine.timeout_cycles = uint64_t{options_.timeout_ms} * op_host::kCyclesPerMs;
     machine.window_offset = held->queue->config().window_offset;
+    machine.queues_per_peer = options_.queues_per_peer;
+    machine.roles = options_.role_counts;
     return machine;
 }
 

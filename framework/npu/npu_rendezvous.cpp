@@ -47,6 +47,9 @@ void complete_npu_options(const Acl& acl, int32_t device, CommunicatorOptions* o
     refuse_unless(options->queue_depth == 0, options->rank, Code::kOutOfRange, options->queue_depth, 0,
                   "queue_depth is " + std::to_string(options->queue_depth) +
                       ": on a device the driver sizes the queues, leave it 0");
+    refuse_unless(options->queues_per_peer == 1, options->rank, Code::kOutOfRange, options->queues_per_peer, 1,
+                  "queues_per_peer is " + std::to_string(options->queues_per_peer) +
+                      ": on a device aclshmem makes one queue to each peer, pass 1 or leave it out");
     refuse_unless(options->policy.empty(), options->rank, Code::kOutOfRange, 0, 0,
                   "policy is '" + options->policy + "': policies are of the twin, leave it empty on a device");
     if (options->heap_bytes == 0) options->heap_bytes = kWindowsByDefault * options->window_bytes;

@@ -27,6 +27,9 @@ struct CommunicatorOptions {
     uint64_t window_bytes = 0;    // 0: what the limits need
     uint64_t heap_bytes = 0;   // devices: memory of all windows of the process, set by the first; 0: twice its window
     uint32_t queue_depth = 0;  // 0: the default; a power of two from 4. Devices: what the driver made
+    uint32_t queues_per_peer = 0;  // 0: one; up to kMaxQueuesPerPeer on the twin. Ranks may differ
+    std::string roles;             // cores of dispatch's roles (op_host/roles.h); empty: by the model. Ranks may differ
+    op_host::RoleCounts role_counts{};  // what `roles` says: read at creation
     CombineEngine combine_engine = CombineEngine::kMte;
     std::string policy;          // "fast" or "sim"; empty: ASCEND_DEEPEP_TWIN_POLICY, else fast
     uint32_t first_tag_low = 0;  // tests only: low word of the first tag, to see it carry. Equal on all ranks

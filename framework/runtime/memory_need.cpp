@@ -10,7 +10,7 @@
 
 namespace ascend_deepep {
 
-uint64_t touched_bytes_per_rank(const CommunicatorLimits& limits, CombineEngine engine, uint32_t queue_depth) {
+uint64_t touched_bytes_per_rank(const CommunicatorLimits& limits, CombineEngine engine, uint32_t entries_per_peer) {
     const WindowLayout layout = window_layout(limits);
     const auto bytes = [&](WindowRegion region) { return layout.regions[static_cast<uint32_t>(region)].bytes; };
     const uint64_t copies_per_token =
@@ -20,7 +20,7 @@ uint64_t touched_bytes_per_rank(const CommunicatorLimits& limits, CombineEngine 
     const uint64_t fixed = bytes(WindowRegion::kControlPage) + bytes(WindowRegion::kControlRing) +
                            bytes(WindowRegion::kAbort) + bytes(WindowRegion::kSendBuffer);
     const uint64_t staging = engine == CombineEngine::kUrma ? bytes(WindowRegion::kCombineStaging) : 0;
-    const uint64_t rings = uint64_t{limits.num_ranks} * queue_depth * (kWqeBytes + kCqeBytes);
+    const uint64_t rings = uint64_t{limits.num_ranks} * entries_per_peer * (kWqeBytes + kCqeBytes);
     return fixed + halves + staging + rings + workspace_layout(limits).total_bytes;
 }
 

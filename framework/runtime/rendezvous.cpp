@@ -28,10 +28,17 @@ void complete_options(CommunicatorOptions* options, uint32_t cores) {
     const uint32_t rank = options->rank;
     if (options->num_cores == 0) options->num_cores = cores;
     if (options->timeout_ms == 0) options->timeout_ms = CommunicatorOptions{}.timeout_ms;
-    op_host::Status limits = op_host::check_limits(options->limits, options->num_cores, options->window_bytes);
-    if (!limits.ok()) {
-        limits.refusal.rank = rank;
-        throw CommunicatorError{limits};
+    if (options->queues_per_peer == 0) options->queues_per_peer = 1;
+    op_host::Status status = op_host::check_limits(options->limits, options->num_cores, options->window_bytes);
+    if (status.ok()) status = op_host::check_queues_per_peer(options->queues_per_peer);
+    if (status.ok()) status = op_host::parse_roles(options->roles, &options->role_counts);
+    if (status.ok()) {
+        status = op_host::check_roles(options->role_counts, options->num_cores, options->limits.num_ranks,
+                                      options->queues_per_peer);
+    }
+    if (!status.ok()) {
+        status.refusal.rank = rank;
+        throw CommunicatorError{status};
     }
     refuse_unless(rank < options->limits.num_ranks, rank, Code::kOutOfRange, rank, options->limits.num_ranks - 1,
                   "rank is " + std::to_string(rank) + " in a group of " + std::to_string(options->limits.num_ranks));

@@ -134,6 +134,8 @@ op_host::Machine TwinCommunicator::machine(const TwinResources& resources) const
     machine.workspace = address(resources.workspace);
     machine.rank = options_.rank;
     machine.num_cores = options_.num_cores;
+    machine.queues_per_peer = options_.queues_per_peer;
+    machine.roles = options_.role_counts;
     machine.timeout_cycles = uint64_t{options_.timeout_ms} * op_host::kCyclesPerMs;
     return machine;
 }

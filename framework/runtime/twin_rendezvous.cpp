@@ -60,7 +60,8 @@ void complete_twin_options(CommunicatorOptions* options) {
 
 void check_memory(const CommunicatorOptions& options) {
     const uint64_t need =
-        options.limits.num_ranks * touched_bytes_per_rank(options.limits, options.combine_engine, options.queue_depth);
+        options.limits.num_ranks *
+        touched_bytes_per_rank(options.limits, options.combine_engine, options.queue_depth * options.queues_per_peer);
     const twin::FreeMemory free = twin::free_memory();
     refuse_unless(need <= free.bytes, options.rank, Code::kOutOfRange, static_cast<int64_t>(need),
                   static_cast<int64_t>(free.bytes),
@@ -123,7 +124,8 @@ void connect(Draft* draft, const std::vector<Handshake>& all) {
     const uint64_t table_bytes = align_up(num_ranks * sizeof(uint64_t), kBlockBytes);
     const uint64_t tiling_bytes = align_up(std::max(sizeof(DispatchTiling), sizeof(CombineTiling)), kBlockBytes);
     const uint64_t workspace_bytes = align_up(op_host::workspace_bytes(options.limits), kBlockBytes);
-    const uint64_t engine_bytes = twin::UrmaEngine::memory_bytes(num_ranks, options.queue_depth, options.queue_depth);
+    const uint64_t engine_bytes =
+        twin::UrmaEngine::memory_bytes(num_ranks, options.queue_depth, options.queue_depth, options.queues_per_peer);
     resources.memory = std::make_unique<twin::Memory>(
         align_up(table_bytes + tiling_bytes + workspace_bytes + engine_bytes, kPageBytes));
     resources.window_table = reinterpret_cast<uint64_t*>(resources.memory->take(table_bytes, kBlockBytes));
@@ -137,6 +139,7 @@ void connect(Draft* draft, const std::vector<Handshake>& all) {
     config.rank = options.rank;
     config.layout = window_layout(options.limits);
     config.queue_depth = options.queue_depth;
+    config.queues_per_peer = options.queues_per_peer;
     config.is_stepped = options.policy == "sim";
     config.interrupted = &interrupt_pending;
     for (const Handshake& peer : all) {

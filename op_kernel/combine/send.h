@@ -116,59 +116,68 @@ __aicore__ inline uint32_t rows_to(const CombineTiling& tiling, uint32_t to) {
     return total;
 }
 
-// Where the sending to one peer stands: words of a UB table.
+// Staging slots of one queue.
+__aicore__ inline uint32_t staging_rows(const CoreContext& ctx) {
+    return kCombineStagingRows / ctx.tiling->queues_per_peer;
+}
+
+// Where the sending by one queue stands: words of a UB table. kExpert and kDone: the next row is the kDone-th of the
+// rows that follow the beginning of kExpert's.
 enum class SendWord : uint32_t { kExpert = 0, kDone = 1, kSent = 2, kTotal = 3, kCount = 4 };
 
-// One row to `peer` by URMA, when its ring and its staging slots allow. True: one was sent.
+// One row by a queue, when its ring and its staging slots allow. True: one was sent.
 __aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, RowImages& images, WqeWriter& writer,
-                                uint32_t peer, AscendC::LocalTensor<uint32_t> state) {
+                                const QueueId& id, AscendC::LocalTensor<uint32_t> state) {
     const uint32_t sent = state.GetValue(static_cast<uint32_t>(SendWord::kSent));
     // Completions come in any order: staging slots are used again only when all WQEs that read them have completed.
-    const bool is_staging_free = sent % kCombineStagingRows != 0 || completed_wqes(ctx, peer) == sent;
-    if (!is_staging_free || free_wqes(ctx, peer, sent) == 0) return false;
+    const uint32_t slot = sent % staging_rows(ctx);
+    const bool is_staging_free = slot != 0 || completed_wqes(ctx, id) == sent;
+    if (!is_staging_free || free_wqes(ctx, id, sent) == 0) return false;
     uint32_t expert = state.GetValue(static_cast<uint32_t>(SendWord::kExpert));
     uint32_t done = state.GetValue(static_cast<uint32_t>(SendWord::kDone));
-    RowRange rows = rows_for(tiling, expert, peer);
+    RowRange rows = rows_for(tiling, expert, id.peer);
     while (rows.begin + done >= rows.end) {
         ++expert;
-        done = 0;
-        rows = rows_for(tiling, expert, peer);
+        done -= rows.end - rows.begin;
+        rows = rows_for(tiling, expert, id.peer);
     }
     const uint32_t row_bytes = ctx.tiling->window.row_slot_bytes;
     GM_ADDR staging = ctx.window + region_offset(ctx, WindowRegion::kCombineStaging) +
-                      uint64_t(peer) * kCombineStagingRows * row_bytes;
-    const uint32_t slot = sent % kCombineStagingRows;
+                      (uint64_t(id.peer) * kCombineStagingRows + id.number * staging_rows(ctx)) * row_bytes;
     images.put_row(tiling, rows.begin + done, staging + uint64_t(slot) * row_bytes);
     sync<AscendC::HardEvent::MTE3_S>();  // ORDER P15: the row in its staging slot, then its WQE
     writer.slots().SetValue(0, slot);
     sync<AscendC::HardEvent::S_V>();
-    const WqeBatch batch{peer,
+    const WqeBatch batch{id,
                          (uint64_t)staging,
                          region_offset(ctx, combine_half(ctx.uses)),
                          row_bytes,
                          tiling.row.blocks * kBlockBytes,
                          slot_index(tiling, rows.begin + done),
+                         1,
                          sent,
                          1};
     writer.write(ctx, batch);
     state.SetValue(static_cast<uint32_t>(SendWord::kExpert), expert);
-    state.SetValue(static_cast<uint32_t>(SendWord::kDone), done + 1);
+    state.SetValue(static_cast<uint32_t>(SendWord::kDone), done + ctx.tiling->queues_per_peer);
     state.SetValue(static_cast<uint32_t>(SendWord::kSent), sent + 1);
     return true;
 }
 
-// Rows to the peers this core owns, one at a time in turn, so that no peer's ring holds up another's.
+// Rows by the queues this core owns, one at a time in turn, so that no queue's ring holds up another's.
 __aicore__ inline void send_to_owned(CoreContext& ctx, const CombineTiling& tiling, RowImages& images, uint32_t index) {
     constexpr uint32_t kWords = static_cast<uint32_t>(SendWord::kCount);
-    const uint32_t num_queues = owned_peers(ctx.tiling->num_ranks, index, tiling.send.count);
+    const uint32_t num_queues = owned_queues(ctx, index, tiling.send.count);
     AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
     ctx.pipe->InitBuffer(buffer, static_cast<uint32_t>(align_up((num_queues + 1) * kWords * 4, kUnitBytes)));
     AscendC::LocalTensor<uint32_t> state = buffer.Get<uint32_t>();
     for (uint32_t j = 0; j < num_queues; ++j) {
         for (uint32_t word = 0; word < kWords; ++word)
             state.SetValue(j * kWords + word, 0U);
+        const QueueId id = owned_queue(ctx, index, tiling.send.count, j);
+        state.SetValue(j * kWords + static_cast<uint32_t>(SendWord::kDone), id.number);
         state.SetValue(j * kWords + static_cast<uint32_t>(SendWord::kTotal),
-                       rows_to(tiling, owned_peer(ctx, index, tiling.send.count, j)));
+                       items_of_queue(ctx, id, rows_to(tiling, id.peer)));
     }
     WqeWriter writer;
     writer.begin(ctx);
@@ -185,8 +194,9 @@ __aicore__ inline void send_to_owned(CoreContext& ctx, const CombineTiling& tili
                 own.GetValue(static_cast<uint32_t>(SendWord::kTotal))) {
                 continue;
             }
-            open = owned_peer(ctx, index, tiling.send.count, j);
-            if (send_one(ctx, tiling, images, writer, open, own)) has_moved = true;
+            const QueueId id = owned_queue(ctx, index, tiling.send.count, j);
+            open = id.peer;
+            if (send_one(ctx, tiling, images, writer, id, own)) has_moved = true;
         }
     } while (open != kMaxRanks);
 }
@@ -213,19 +223,22 @@ __aicore__ inline void send(CoreContext& ctx, const CombineTiling& tiling, uint3
 // Rings for every row as soon as its WQE is built: the row is in its staging slot by then.
 class RowGate {
   public:
-    __aicore__ inline explicit RowGate(const CombineTiling& tiling) : tiling_(tiling) {}
-    __aicore__ inline uint32_t expected(uint32_t peer) const { return rows_to(tiling_, peer); }
+    __aicore__ inline RowGate(const CoreContext& ctx, const CombineTiling& tiling) : ctx_(ctx), tiling_(tiling) {}
+    __aicore__ inline uint32_t expected(const QueueId& id) const {
+        return items_of_queue(ctx_, id, rows_to(tiling_, id.peer));
+    }
     __aicore__ inline void refresh() {}
-    __aicore__ inline uint32_t ready(uint32_t, uint32_t, uint32_t built) const { return built; }
+    __aicore__ inline uint32_t ready(const QueueId&, uint32_t, uint32_t built) const { return built; }
 
   private:
+    const CoreContext& ctx_;
     const CombineTiling& tiling_;
 };
 
 __aicore__ inline void send_doorbell(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {
     if (!wait_validated(ctx)) return;
     enter_stage(ctx, Stage::kDoorbell);
-    RowGate gate(tiling);
+    RowGate gate(ctx, tiling);
     serve_queues(ctx, index, tiling.doorbell.count, gate);
     reset_ub(ctx);
 }

@@ -72,8 +72,8 @@ struct ControlPage {
     uint64_t padding[4];
     CoreCell cores[kMaxCores];
     StageCycles times[kMaxCores];
-    uint64_t built[kMaxRanks];      // flag per queue: WQEs of this operation in the ring
-    uint64_t completed[kMaxRanks];  // flag per queue: WQEs of this operation completed
+    uint64_t built[kMaxRanks * kMaxQueuesPerPeer];      // flag per queue: WQEs of this operation in the ring
+    uint64_t completed[kMaxRanks * kMaxQueuesPerPeer];  // flag per queue: WQEs of this operation completed
 };
 
 constexpr uint64_t kPageBytes = 4096;

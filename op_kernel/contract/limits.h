@@ -10,7 +10,7 @@
 namespace ascend_deepep {
 
 // Number of the layout as a whole: window, workspace, wire and tiling data. Raised by every change of any of them.
-constexpr uint32_t kLayoutAbi = 2;
+constexpr uint32_t kLayoutAbi = 3;
 
 constexpr uint32_t kMaxRanks = 1024;
 constexpr uint32_t kMaxExperts = 1024;
@@ -24,6 +24,7 @@ constexpr uint32_t kMaxHidden = 8192;
 constexpr uint32_t kHiddenMultiple = 16;  // 16 elements of 2 B are the 32 B unit of every copy
 constexpr uint32_t kMinCores = 4;         // one per sending role: stage, wqe_builder, doorbell, cumsum
 constexpr uint32_t kMaxCores = 72;        // AIV cores of the largest 950 part
+constexpr uint32_t kMaxQueuesPerPeer = 4;
 constexpr uint32_t kMaxNameLength = 127;  // bytes of group_ep
 
 // UB that every launch of these kernels asks for, and all that a core may use: 256 KiB less 8 KiB of reserve and the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue table the kernels read: one context a peer, in this project's own form. Layer: contract.
+// The queue table the kernels read: a context for each queue of each peer, in this project's own form. Layer: contract.
 // The tables that driver libraries publish differ by release; arch35/queue_tables.h adapts each known one to this.
 #ifndef ASCEND_DEEPEP_CONTRACT_QUEUE_CONTEXT_H
 #define ASCEND_DEEPEP_CONTRACT_QUEUE_CONTEXT_H

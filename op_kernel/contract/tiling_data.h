@@ -39,7 +39,7 @@ enum class Quant : uint32_t {
 // Common to both operators.
 struct CommonTiling {
     uint64_t window_table;  // u64[num_ranks]: every rank's window as this rank addresses it
-    uint64_t queue_table;   // QueueContext[num_ranks], stride kQueueContextStride
+    uint64_t queue_table;   // QueueContext[num_ranks][queues_per_peer], stride kQueueContextStride
     uint64_t workspace;
     uint64_t timeout_cycles;  // from entry
     uint32_t rank;
@@ -59,9 +59,9 @@ struct CommonTiling {
     uint32_t mask;                    // MaskKind
     uint32_t is_refused;              // post `refusal`, move nothing
     uint32_t simt_width;              // threads of data-parallel SIMT functions
-    uint32_t reserved;
-    uint64_t x_active_mask;     // u8 [num_tokens] or [num_tokens, num_topk], or 0
-    uint64_t performance_info;  // i64 [num_ranks]: longest wait for a source in us, or 0
+    uint32_t queues_per_peer;         // of this rank alone: ranks may differ
+    uint64_t x_active_mask;           // u8 [num_tokens] or [num_tokens, num_topk], or 0
+    uint64_t performance_info;        // i64 [num_ranks]: longest wait for a source in us, or 0
     uint64_t cycles_per_us;
     CallSignature signature;
     Refusal refusal;
@@ -116,7 +116,7 @@ struct CombineTiling {
     uint32_t dtype;          // Dtype of expand_x and x_out
     uint32_t reduce_blocks;  // blocks of a row that the reduce role sums at a time (UB)
     CoreRange control;       // one core: validates, exchanges control messages
-    CoreRange send;          // MTE: rows dealt round robin; URMA: destinations dealt round robin
+    CoreRange send;          // MTE: rows dealt round robin; URMA: queues dealt round robin
     CoreRange doorbell;      // URMA only; empty for MTE
     uint32_t is_int8;        // rows travel as int8
     uint32_t reserved;

@@ -56,11 +56,12 @@ enum class WindowRegion : uint32_t {
     kDispatchHalf1,
     kCombineHalf0,  // [token][column] rows received
     kCombineHalf1,
-    kCombineStaging,  // [peer][kCombineStagingRows] rows on their way out (URMA combine)
+    kCombineStaging,  // [peer][kCombineStagingRows] rows on their way out (URMA combine), shared out to its queues
     kCount
 };
 constexpr uint32_t kNumWindowRegions = static_cast<uint32_t>(WindowRegion::kCount);
 constexpr uint32_t kCombineStagingRows = 4;
+static_assert(kCombineStagingRows >= kMaxQueuesPerPeer, "a queue has a staging row of its own");
 constexpr uint32_t kNumHalves = 2;
 
 struct WindowLayout {

@@ -19,18 +19,18 @@ class StagedGate {
             buffer_.Get<uint32_t>().SetValue(j, 0U);
     }
 
-    __aicore__ inline uint32_t expected(uint32_t peer) const { return copies_to(ctx_, peer); }
+    __aicore__ inline uint32_t expected(const QueueId& id) const { return copies_of(ctx_, id); }
 
     __aicore__ inline void refresh() {
         if (frontier_ < num_slots()) frontier_ = staged_frontier(ctx_, tiling_);
     }
 
-    __aicore__ inline uint32_t ready(uint32_t peer, uint32_t j, uint32_t built) {
+    __aicore__ inline uint32_t ready(const QueueId& id, uint32_t j, uint32_t built) {
         if (frontier_ == num_slots()) return built;
         AscendC::LocalTensor<uint32_t> cursors = buffer_.Get<uint32_t>();
         uint32_t cursor = cursors.GetValue(j);
-        __gm__ uint32_t* slots = destinations_of(ctx_, peer);
-        while (cursor < built && load(slots + cursor) < frontier_)
+        __gm__ uint32_t* slots = destinations_of(ctx_, id.peer);
+        while (cursor < built && load(slots + item_of_peer(ctx_, id, cursor)) < frontier_)
             ++cursor;
         cursors.SetValue(j, cursor);
         return cursor;
@@ -48,7 +48,7 @@ class StagedGate {
 __aicore__ inline void doorbell(CoreContext& ctx, const DispatchTiling& tiling, uint32_t index) {
     if (!wait_route(ctx)) return;
     enter_stage(ctx, Stage::kDoorbell);
-    StagedGate gate(ctx, tiling, owned_peers(ctx.tiling->num_ranks, index, tiling.doorbell.count));
+    StagedGate gate(ctx, tiling, owned_queues(ctx, index, tiling.doorbell.count));
     serve_queues(ctx, index, tiling.doorbell.count, gate);
     reset_ub(ctx);
 }

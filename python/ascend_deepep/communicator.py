@@ -14,6 +14,7 @@ import os
 import pickle
 import secrets
 import weakref
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, TypedDict
 
@@ -54,6 +55,11 @@ class Communicator:
             it; the window grows by up to top-k times.
         window_bytes: size of a rank's window; None takes what the limits need, less than that is refused.
         num_cores: cores of a kernel; None takes the target's own number.
+        queues_per_peer: send queues to every peer, 1 to 4; None takes ASCEND_DEEPEP_QUEUES_PER_PEER or 1. Ranks may
+            differ. An NPU's driver makes one a peer, so more are refused there.
+        roles: cores of dispatch's roles, such as {"stage": 8, "doorbell": 1} or "stage=8,doorbell=1"; the roles are
+            stage, wqe_builder, doorbell and cumsum. A model shares out the cores of roles that are not named, call by
+            call; None takes ASCEND_DEEPEP_ROLES or leaves all to the model. Ranks may differ.
         timeout_ms: longest time an operation waits for its peers; None takes ASCEND_DEEPEP_TIMEOUT_MS or
             `config.DEFAULT_TIMEOUT_MS`.
         name: what the operators take as `group_ep`; None takes the name of the group's HCCL communicator, by which
@@ -77,6 +83,8 @@ class Communicator:
         per_expert_copies: bool = False,
         window_bytes: int | None = None,
         num_cores: int | None = None,
+        queues_per_peer: int | None = None,
+        roles: str | Mapping[str, int] | None = None,
         timeout_ms: int | None = None,
         name: str | None = None,
         _settings: Settings | None = None,
@@ -103,8 +111,12 @@ class Communicator:
                 "num_cores": _optional("num_cores", env.num_cores if num_cores is None else num_cores),
                 "timeout_ms": _optional("timeout_ms", env.timeout_ms if timeout_ms is None else timeout_ms),
                 "queue_depth": env.queue_depth or 0,
+                "queues_per_peer": _optional(
+                    "queues_per_peer", env.queues_per_peer if queues_per_peer is None else queues_per_peer
+                ),
                 "heap_bytes": env.heap_bytes or 0,
             }
+            role_text = env.roles if roles is None else _roles(roles)
             target = _target.choose(env.target)
             name = hccl_name(group, rank) if name is None else name
         except Exception as problem:  # whatever it is, the other ranks must hear of it
@@ -120,6 +132,7 @@ class Communicator:
             policy=env.policy,
             all_gather=all_gather,
             target=target,
+            roles=role_text,
         )
         self._closed = False
         _open.add(self)
@@ -157,6 +170,16 @@ class Communicator:
     def num_cores(self) -> int:
         """Cores of a kernel."""
         return self._native.num_cores
+
+    @property
+    def queues_per_peer(self) -> int:
+        """Send queues to every peer."""
+        return self._native.queues_per_peer
+
+    @property
+    def roles(self) -> str:
+        """Cores of dispatch's roles that were asked for; empty where the model chooses all."""
+        return self._native.roles
 
     @property
     def target(self) -> str:
@@ -341,6 +364,15 @@ def _count(key: str, value: object, lowest: int) -> int:
 def _optional(key: str, value: object) -> int:
     """0, the runtime's word for its own choice, stands for None only."""
     return 0 if value is None else _count(key, value, 1)
+
+
+def _roles(value: object) -> str:
+    """The text that the runtime reads; names and numbers are checked there."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Mapping):
+        raise ArgumentError(f"roles = {value!r} is no text and no mapping of role to cores")
+    return ",".join(f"{role}={_count(f'roles[{role!r}]', cores, 1)}" for role, cores in value.items())
 
 
 def _window(value: object, num_ranks: int, sizes: dict[str, int]) -> int:

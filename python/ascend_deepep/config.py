@@ -56,6 +56,12 @@ _TABLE = (
      "Communicator"),
     ("QUEUE_DEPTH", "a power of two, from 4", "the runtime's own number",
      "Work queue entries of each send queue.", "Communicator"),
+    ("QUEUES_PER_PEER", "1 to 4", "1",
+     "Send queues to every peer. An NPU's driver makes one, and more are refused there. `queues_per_peer=` wins.",
+     "Communicator"),
+    ("ROLES", "`role=cores`, comma between", "by a model, call by call",
+     "Cores of dispatch's roles: `stage`, `wqe_builder`, `doorbell`, `cumsum`; the model shares out the rest. `roles=` "
+     "wins.", "Communicator"),
     ("HEAP_BYTES", "bytes, from 1", "twice the first window",
      "NPUs only: memory that the windows of all communicators of a process are cut from; the first one sets it.",
      "Communicator"),
@@ -93,6 +99,8 @@ class Settings:
     num_cores: int | None = None
     combine_engine: str = ENGINES[0]
     queue_depth: int | None = None
+    queues_per_peer: int | None = None
+    roles: str = ""
     policy: str = POLICIES[0]
     heap_bytes: int | None = None
     target: str = TARGETS[0]
@@ -110,6 +118,8 @@ def settings(environ: Mapping[str, str] | None = None) -> Settings:
         num_cores=_integer(env, "NUM_CORES", 1),
         combine_engine=_choice(env, "COMBINE_ENGINE", ENGINES, default.combine_engine),
         queue_depth=_integer(env, "QUEUE_DEPTH", 4, lambda depth: depth & (depth - 1) == 0),
+        queues_per_peer=_integer(env, "QUEUES_PER_PEER", 1),
+        roles=env.get(f"{PREFIX}ROLES", default.roles),
         policy=_choice(env, "TWIN_POLICY", POLICIES, default.policy),
         heap_bytes=_integer(env, "HEAP_BYTES", 1),
         target=_choice(env, "TARGET", TARGETS, default.target),

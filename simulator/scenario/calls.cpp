@@ -7,6 +7,7 @@
 
 #include "op_host/check.h"
 #include "simulator/scenario/call_parts.h"
+#include "simulator/scenario/draw_roles.h"
 
 namespace ascend_deepep::simulator {
 uint64_t trailer_word(uint64_t capacity_rows) {
@@ -14,8 +15,14 @@ uint64_t trailer_word(uint64_t capacity_rows) {
 }
 
 op_host::Machine Calls::machine() const {
-    return {rank_.window_table(), rank_.engine().queue_table(), rank_.workspace(),
-            rank_.rank(),         channel_.num_cores,           channel_.timeout_ns};
+    op_host::Machine machine{rank_.window_table(), rank_.engine().queue_table(), rank_.workspace(),
+                             rank_.rank(),         channel_.num_cores,           channel_.timeout_ns};
+    machine.queues_per_peer = channel_.config.queues_per_peer;
+    if (channel_.shape.has_drawn_roles) {
+        machine.roles = draw_roles(channel_.seed + rank_.rank(), channel_.num_cores, channel_.config.limits.num_ranks,
+                                   channel_.config.queues_per_peer);
+    }
+    return machine;
 }
 
 DispatchResult Calls::dispatch(const Batch& batch) {

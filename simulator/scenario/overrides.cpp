@@ -167,6 +167,8 @@ constexpr Setting kSettings[] = {
     yes_or_no<[](S s) { return &s->features.has_performance; }>("performance"),
     number<[](S s) { return &s->world.queue_depth; }>("depth"),
     number<[](S s) { return &s->world.cq_depth; }>("cq_depth"),
+    number<[](S s) { return &s->world.queues_per_peer; }>("queues"),
+    yes_or_no<[](S s) { return &s->has_drawn_roles; }>("drawn_roles"),
     number<[](S s) { return &s->world.first_index; }>("first_index"),
     {"engine", get_engine, set_engine},
     {"operations", get_operations, set_operations},

@@ -49,6 +49,8 @@ void check_shape(const Scenario& s) {
         throw std::invalid_argument("cq_depth " + std::to_string(s.world.cq_depth) + " is no power of two from " +
                                     std::to_string(kMinQueueDepth) + " to " + std::to_string(kMaxQueueDepth));
     }
+    const op_host::Status queues = op_host::check_queues_per_peer(s.world.queues_per_peer);
+    if (!queues.ok()) throw std::invalid_argument(queues.message);
     check_within("tag_base's upper half", s.world.tag_base >> 32, 1, 0xFFFF);
     check_within("timeout_ns", s.world.timeout_ns, kMinTimeoutNs, kMaxTimeoutNs);
 }

@@ -15,6 +15,7 @@ namespace ascend_deepep::simulator {
 namespace {
 
 constexpr uint64_t kScenarioSalt = 0x5C3A91E7D2B60F48ULL;  // a world draws from the bare seed
+constexpr uint64_t kQueueSalt = 0x2D9F6B17C84E503AULL;     // numbers of queues have draws of their own
 constexpr uint64_t kTimeoutNs = 200'000'000;               // the slowest worlds need some tens of milliseconds
 constexpr uint32_t kMostHidden = 512;
 constexpr uint32_t kManyExperts = 96;  // of a rank: then a control message has two blocks
@@ -109,6 +110,13 @@ void draw_queues(sim::Random& random, sim::CommunicatorConfig* config) {
     config->first_index = random.one_in(2) ? 0 : static_cast<uint32_t>(edge - std::min(before, edge));
 }
 
+// One queue a peer in half of the communicators, two to four in the others; cores split by the model in half of them.
+void draw_cores_and_queues(uint64_t seed, sim::CommunicatorConfig* config, CallShape* shape) {
+    sim::Random random(seed ^ kQueueSalt);
+    config->queues_per_peer = random.one_in(2) ? 1 : random.between(2, kMaxQueuesPerPeer);
+    shape->has_drawn_roles = random.one_in(2);
+}
+
 void draw_second(sim::Random& random, Scenario* s) {
     SecondCommunicator second;
     second.config.limits.num_ranks = s->world.limits.num_ranks;
@@ -146,9 +154,10 @@ std::string describe_channel(const Channel& channel) {
            std::to_string(shape.hidden) + "/" + std::to_string(l.hidden) + " top-k " + std::to_string(shape.num_topk) +
            "/" + std::to_string(l.num_topk) + " experts " + std::to_string(shape.num_experts) + "/" +
            std::to_string(l.num_experts) + " depth " + std::to_string(channel.config.queue_depth) + "/" +
-           std::to_string(channel.config.cq_depth) + " from " + std::to_string(channel.config.first_index) +
-           (shape.engine == CombineEngine::kMte ? " mte" : " urma") + (shape.is_uneven ? " uneven" : "") +
-           (shape.is_one_hot ? " one-hot" : "") + describe_routing(shape) + describe_features(shape);
+           std::to_string(channel.config.cq_depth) + " queues " + std::to_string(channel.config.queues_per_peer) +
+           " from " + std::to_string(channel.config.first_index) +
+           (shape.engine == CombineEngine::kMte ? " mte" : " urma") + (shape.has_drawn_roles ? " roles" : "") +
+           (shape.is_uneven ? " uneven" : "") + (shape.is_one_hot ? " one-hot" : "") + describe_routing(shape) + describe_features(shape);
 }
 
 std::string describe_operation(const Operation& operation) {
@@ -178,6 +187,8 @@ Scenario draw_any(uint64_t seed, bool with_faults, sim::SimFault forced) {
     draw_schedule(seed, &s);
     s.operations = draw_operations(random, s.world.limits.num_ranks, random.between(1, 4) + (random.one_in(4) ? 4 : 0));
     if (random.one_in(3)) draw_second(random, &s);
+    draw_cores_and_queues(seed, &s.world, &s);
+    if (s.second) draw_cores_and_queues(seed + kSecondFeatures, &s.second->config, &s.second->shape);
     const sim::FaultPlan fault =
         sim::draw_fault(random, s.world.limits.num_ranks, s.world.num_cores, kTimeoutNs, forced);
     const bool has_fault = random.one_in(2) || forced != sim::SimFault::kNone;
@@ -259,6 +270,8 @@ std::vector<std::string> conditions_of(const Scenario& s) {
             name_condition(std::find(names.begin(), names.end(), name) == names.end(), name, &names);
         }
     }
+    name_condition(true, "queues-" + std::to_string(s.world.queues_per_peer), &names);
+    name_condition(s.has_drawn_roles, "drawn-roles", &names);
     name_condition(has_tag_wrap, "tag-wrap", &names);
     name_condition(has_index_wrap, "index-wrap", &names);
     name_condition(has_cq_index_wrap, "cq-index-wrap", &names);

@@ -41,8 +41,9 @@ struct CallShape {
     bool is_one_hot = false;   // all tokens choose the same experts
     Routing routing = Routing::kUniform;
     Features features;
-    uint32_t masked_one_in = 0;   // with a mask: every how many-th entry of it is not set; 1: all
-    bool has_odd_values = false;  // of rows to be quantised: NaN, infinities, zeros, the smallest numbers
+    uint32_t masked_one_in = 0;    // with a mask: every how many-th entry of it is not set; 1: all
+    bool has_drawn_roles = false;  // every rank splits its cores as its number and the seed say, not by the model
+    bool has_odd_values = false;   // of rows to be quantised: NaN, infinities, zeros, the smallest numbers
 };
 
 // Another communicator of the same processes. Each of its operations comes before the one of the first communicator

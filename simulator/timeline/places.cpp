@@ -72,7 +72,8 @@ std::string window_place(const WindowLayout& layout, WindowRegion region, uint64
 std::string place_name(const sim::CommunicatorConfig& config, uint64_t offset) {
     if (offset >= sim::kMemoryLine) {
         const uint64_t rings = twin::UrmaEngine::memory_bytes(
-            config.limits.num_ranks, config.queue_depth, config.cq_depth == 0 ? config.queue_depth : config.cq_depth);
+            config.limits.num_ranks, config.queue_depth, config.cq_depth == 0 ? config.queue_depth : config.cq_depth,
+            config.queues_per_peer);
         const uint64_t at = offset - sim::kMemoryLine;
         return numbered(at < rings ? "queues and tables, byte" : "workspace, byte", at);
     }

@@ -19,7 +19,7 @@ using sim::Timeline;
 
 constexpr uint32_t kHostThread = 1;
 constexpr uint32_t kFirstCore = 2;
-constexpr uint32_t kQueueThreads = 1000;  // 100 a peer
+constexpr uint32_t kQueueThreads = 1000;  // 100 a queue
 constexpr uint32_t kLinkThreads = 200000;
 constexpr uint32_t kMostLanes = 100;
 
@@ -72,7 +72,7 @@ class TraceFile {
         return communicator * timeline_.num_ranks() + peer;
     }
     uint32_t queue_thread(const Timeline::Wqe& wqe) const {
-        return kQueueThreads + kMostLanes * number_of(wqe.communicator, wqe.peer);
+        return kQueueThreads + kMostLanes * (number_of(wqe.communicator, 0) * kMaxQueuesPerPeer + wqe.queue);
     }
     uint32_t link_thread(const Timeline::Write& write) const {
         return kLinkThreads + kMostLanes * number_of(write.communicator, write.to);
@@ -95,6 +95,8 @@ class TraceFile {
             const auto which = static_cast<Stage>(stage.stage);
             if (which != Stage::kNone && which != Stage::kEntry && which != Stage::kExit) of_core.insert(stage.stage);
             out_.span(core_thread(stage.rank, stage.core), "stage", stage_text(stage.stage), stage.from, stage.to, {});
+            if (stage.first_output != Timeline::kNever)
+                out_.instant(core_thread(stage.rank, stage.core), "first output", stage.first_output);
         }
         for (uint32_t rank = 0; rank < timeline_.num_ranks(); ++rank) {
             for (uint32_t core = 0; core < timeline_.num_cores(); ++core) {
@@ -115,7 +117,10 @@ class TraceFile {
 
     void add_wqes() {
         for (const Timeline::Wqe& wqe : timeline_.wqes()) {
-            const std::string queue = "queue to rank " + std::to_string(wqe.peer) + of_communicator(wqe.communicator);
+            const uint32_t queues = world_.communicator(wqe.communicator).config().queues_per_peer;
+            const std::string number = queues == 1 ? "" : std::to_string(wqe.queue % queues) + " ";
+            const std::string queue =
+                "queue " + number + "to rank " + std::to_string(wqe.peer) + of_communicator(wqe.communicator);
             const TraceThread thread{wqe.rank, lanes_.take(wqe.rank, queue_thread(wqe), wqe.fetched, wqe.completed)};
             out_.name_thread(thread, queue);
             wqe_threads_.push_back(thread);

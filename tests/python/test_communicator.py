@@ -6,8 +6,10 @@ from __future__ import annotations
 import os
 
 import pytest
-from ascend_deepep import ArgumentError, Communicator, DeepEPError
+import torch
+from ascend_deepep import ArgumentError, Communicator, DeepEPError, combine_v2, dispatch_v2
 from ascend_deepep.testing import Context, Pool
+from torch import Tensor
 
 from tests.python.ops.support import run_program
 
@@ -44,6 +46,25 @@ def test_ranks_agree_on_names(ranks: Pool) -> None:
     assert states == [True, False, False]
 
 
+def _own_choices(context: Context) -> tuple[int, str, int, Tensor]:
+    """Each rank with queues and roles of its own."""
+    roles = "" if context.rank == 0 else {"doorbell": 2, "wqe_builder": 3}
+    queues = 2 + context.rank
+    with Communicator(context.group, **_SHAPE, num_cores=9, queues_per_peer=queues, roles=roles) as own:
+        x = torch.full((4, 64), 1.0 + context.rank, dtype=torch.bfloat16)
+        ids = torch.tensor([[0, 6], [1, 7], [2, 8], [3, 11]], dtype=torch.int32)
+        sent = dispatch_v2(x, ids, own)
+        back = combine_v2(sent.expand_x, ids, sent.assist_info_for_combine, sent.ep_recv_counts, torch.ones(4, 2), own)
+        return own.queues_per_peer, own.roles, own.counters()["wqes_dispatch"], back
+
+
+def test_ranks_choose_queues_and_roles_for_themselves(ranks: Pool) -> None:
+    results = ranks.run(_own_choices, 2)
+    assert [result[:3] for result in results] == [(2, "", 4), (3, "doorbell=2,wqe_builder=3", 4)]
+    for rank, (*_, back) in enumerate(results):
+        assert back.eq(2 * (1.0 + rank)).all()
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
@@ -54,6 +75,13 @@ def test_ranks_agree_on_names(ranks: Pool) -> None:
         ({"window_bytes": ""}, "window_bytes = ''"),
         ({"window_bytes": "1 MiB"}, "window_bytes = '1 MiB'"),
         ({"timeout_ms": 0}, "timeout_ms = 0"),
+        ({"queues_per_peer": 0}, "queues_per_peer = 0"),
+        ({"queues_per_peer": 5}, "queues_per_peer = 5 is outside [1, 4]"),
+        ({"roles": 3}, "roles = 3 is no text and no mapping"),
+        ({"roles": {"stage": 0}}, "roles['stage'] = 0"),
+        ({"roles": "ring=1"}, "'ring=1' is not a role"),
+        ({"roles": {"cumsum": 70}, "num_cores": 72}, "roles: cumsum = 70 is above num_ranks"),
+        ({"roles": {"stage": 72}, "num_cores": 72}, "come to 75 cores"),
         ({"name": ""}, "name = ''"),
         ({"name": "x" * 128}, "127 bytes"),
     ],

@@ -24,9 +24,9 @@ def test_defaults() -> None:
 
 def test_values_are_read() -> None:
     env = {"TIMEOUT_MS": "5", "WINDOW_BYTES": "4096", "NUM_CORES": "13", "COMBINE_ENGINE": "urma", "QUEUE_DEPTH": "8"}
-    env |= {"TARGET": "twin", "HEAP_BYTES": "77"}
+    env |= {"TARGET": "twin", "HEAP_BYTES": "77", "QUEUES_PER_PEER": "2", "ROLES": "stage=3"}
     got = config.settings({f"ASCEND_DEEPEP_{name}": value for name, value in env.items()})
-    assert got == config.Settings(5, 4096, 13, "urma", 8, "fast", 77, "twin")
+    assert got == config.Settings(5, 4096, 13, "urma", 8, 2, "stage=3", "fast", 77, "twin")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,7 @@ def test_values_are_read() -> None:
         ("WINDOW_BYTES", "-1"),
         ("NUM_CORES", "4.5"),
         ("QUEUE_DEPTH", "6"),
+        ("QUEUES_PER_PEER", "0"),
         ("COMBINE_ENGINE", "fast"),
         ("TWIN_POLICY", "slow"),
         ("TARGET", "gpu"),

@@ -237,6 +237,7 @@ BAD = {
     "NUM_CORES": "some",
     "COMBINE_ENGINE": "steam",
     "QUEUE_DEPTH": "6",
+    "QUEUES_PER_PEER": "0",
     "TARGET": "gpu",
     "TWIN_POLICY": "slow",
     "KERNELS": "/no/such/library.so",

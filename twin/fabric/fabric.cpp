@@ -28,6 +28,7 @@ EngineConfig engine_config(const FabricConfig& config, const WindowTable& window
     engine.rank = config.rank;
     engine.sq_depth = config.queue_depth;
     engine.cq_depth = config.queue_depth;
+    engine.queues_per_peer = config.queues_per_peer;
     engine.local_base = windows.window(config.rank);
     engine.window_bytes = windows.window_bytes();
     engine.is_stepped = config.is_stepped;

@@ -29,6 +29,7 @@ struct FabricConfig {
     std::vector<uint64_t> nonces;  // of all ranks, from the rendezvous
     std::vector<int32_t> pids;
     std::function<bool()> interrupted;  // asked while waiting, at most every 100 ms; may be empty
+    uint32_t queues_per_peer = 1;
 };
 
 struct GmRange {

@@ -23,7 +23,7 @@ enum class WqeFault : uint32_t {
     kNumSge,       // not 1
     kCompletion,   // no completion asked for
     kJetty,        // jetty type or target hint is not the queue's
-    kTpn,          // not the peer's
+    kTpn,          // not the queue's
     kEid,          // not the peer's
     kSegment,      // not the peer's window
     kToken,        // token value or token enable is not the peer's
@@ -64,6 +64,7 @@ struct EngineConfig {
     const uint8_t* local_base;  // the own window, where sources must lie
     uint64_t window_bytes;      // of every rank
     std::vector<FabricAddress> ranks;
+    uint32_t queues_per_peer = 1;
     uint32_t first_index = 0;  // of all queues, as if that many WQEs had been posted and completed before
     bool is_stepped;           // false: a doorbell runs its WQEs at once. true: run_one_each() does, later
 };
@@ -71,18 +72,22 @@ struct EngineConfig {
 class UrmaEngine {
   public:
     // Bytes of `memory` that the rings and the queue table take.
-    static uint64_t memory_bytes(uint32_t num_ranks, uint32_t sq_depth, uint32_t cq_depth);
+    static uint64_t memory_bytes(uint32_t num_ranks, uint32_t sq_depth, uint32_t cq_depth,
+                                 uint32_t queues_per_peer = 1);
 
     UrmaEngine(const EngineConfig& config, Memory& memory, WriteSink& sink);
     ~UrmaEngine();
     UrmaEngine(const UrmaEngine&) = delete;
     UrmaEngine& operator=(const UrmaEngine&) = delete;
 
-    // The table kernels read: QueueContext[num_ranks], stride kQueueContextStride.
+    // The table kernels read: QueueContext[num_ranks][queues_per_peer], stride kQueueContextStride. A queue goes by its
+    // index in the table here.
     uint64_t queue_table() const { return reinterpret_cast<uint64_t>(table_); }
-    const QueueContext& context(uint32_t peer) const {
-        return *reinterpret_cast<const QueueContext*>(table_ + peer * kQueueContextStride);
+    const QueueContext& context(uint32_t queue) const {
+        return *reinterpret_cast<const QueueContext*>(table_ + queue * kQueueContextStride);
     }
+    uint32_t num_queues() const { return static_cast<uint32_t>(queues_.size()); }
+    uint32_t peer_of(uint32_t queue) const { return queue / config_.queues_per_peer; }
 
     bool is_register(const void* address) const {
         return reinterpret_cast<uint64_t>(address) - registers_ < registers_bytes_;
@@ -105,14 +110,14 @@ class UrmaEngine {
         CqeStatus status = CqeStatus::kOk;
         WqeFault fault = WqeFault::kNone;
     };
-    uint32_t pending(uint32_t peer) const { return queues_[peer].rung - queues_[peer].consumed; }
-    uint32_t take(uint32_t peer);  // its index; pending(peer) != 0
+    uint32_t pending(uint32_t queue) const { return queues_[queue].rung - queues_[queue].consumed; }
+    uint32_t take(uint32_t queue);  // its index; pending(queue) != 0
     // What has stopped the queue: kOverrun, kCqOverrun or kCqIndex; kNone: nothing has.
-    WqeFault stopped_by(uint32_t peer) const { return queues_[peer].stopped_by; }
-    Verdict read(uint32_t peer, uint32_t index, WqeFields* wqe) const;
-    void complete(uint32_t peer, uint32_t index, const Verdict& verdict, uint32_t bytes);
-    uint64_t remote_offset(uint32_t peer, const WqeFields& wqe) const {
-        return wqe.remote_address - config_.ranks[peer].base;
+    WqeFault stopped_by(uint32_t queue) const { return queues_[queue].stopped_by; }
+    Verdict read(uint32_t queue, uint32_t index, WqeFields* wqe) const;
+    void complete(uint32_t queue, uint32_t index, const Verdict& verdict, uint32_t bytes);
+    uint64_t remote_offset(uint32_t queue, const WqeFields& wqe) const {
+        return wqe.remote_address - config_.ranks[peer_of(queue)].base;
     }
 
     uint64_t wqes() const { return wqes_; }            // consumed, good or bad
@@ -130,13 +135,15 @@ class UrmaEngine {
         bool is_stopped() const { return stopped_by != WqeFault::kNone; }
     };
 
-    void age(uint32_t peer);
+    uint32_t tpn_of(uint32_t queue) const;
+    void open(uint32_t queue, Memory& memory);
+    void age(uint32_t queue);
     void ring(uint64_t at, uint32_t value);
-    void ring_sq(uint32_t peer, uint32_t producer);
-    void ring_cq(uint32_t peer, uint32_t consumer);
-    void execute_one(uint32_t peer);
-    Verdict check(uint32_t peer, const WqeFields& wqe, uint32_t index) const;
-    void stop(uint32_t peer, WqeFault why);
+    void ring_sq(uint32_t queue, uint32_t producer);
+    void ring_cq(uint32_t queue, uint32_t consumer);
+    void execute_one(uint32_t queue);
+    Verdict check(uint32_t queue, const WqeFields& wqe, uint32_t index) const;
+    void stop(uint32_t queue, WqeFault why);
 
     EngineConfig config_;
     WriteSink& sink_;

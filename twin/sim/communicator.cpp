@@ -25,6 +25,7 @@ Communicator::Communicator(const CommunicatorConfig& config, std::vector<uint32_
     rank.num_cores = num_cores;
     rank.queue_depth = config.queue_depth;
     rank.cq_depth = config.cq_depth == 0 ? config.queue_depth : config.cq_depth;
+    rank.queues_per_peer = config.queues_per_peer;
     rank.first_index = config.first_index;
     rank.tag_base = config.tag_base;
     for (uint32_t i = 0; i < num_ranks(); ++i)

@@ -12,7 +12,8 @@ namespace ascend_deepep::sim {
 struct CommunicatorConfig {
     CommunicatorLimits limits{};
     uint32_t queue_depth = 8;
-    uint32_t cq_depth = 0;     // at least queue_depth; 0: the same
+    uint32_t cq_depth = 0;  // at least queue_depth; 0: the same
+    uint32_t queues_per_peer = 1;
     uint32_t first_index = 0;  // of all queues: what they have counted before
     uint64_t tag_base = 0;
 };

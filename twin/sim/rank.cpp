@@ -25,6 +25,7 @@ twin::EngineConfig engine_config(const RankConfig& config, const WindowArena& ar
     engine.rank = config.rank;
     engine.sq_depth = config.queue_depth;
     engine.cq_depth = config.cq_depth;
+    engine.queues_per_peer = config.queues_per_peer;
     engine.first_index = config.first_index;
     engine.local_base = arena.window(config.rank);
     engine.window_bytes = arena.window_bytes();
@@ -35,7 +36,8 @@ twin::EngineConfig engine_config(const RankConfig& config, const WindowArena& ar
 }
 
 uint64_t memory_bytes(const RankConfig& config) {
-    return twin::UrmaEngine::memory_bytes(config.limits.num_ranks, config.queue_depth, config.cq_depth) +
+    return twin::UrmaEngine::memory_bytes(config.limits.num_ranks, config.queue_depth, config.cq_depth,
+                                          config.queues_per_peer) +
            workspace_layout(config.limits).total_bytes + 2 * kPageBytes + config.limits.num_ranks * sizeof(uint64_t);
 }
 
@@ -309,6 +311,8 @@ void SimRank::copied(const void* p, size_t bytes, bool write) {
     } else if (!place.is_tensor) {
         place.shadow->mark(place.word.offset, bytes);
         actors_.changes(config_.process, place.line, bytes);
+    } else if (shared_.timeline != nullptr) {
+        shared_.timeline->gives(actors_.current_id(), actors_.turn_ns());
     }
 }
 

@@ -22,6 +22,7 @@ struct RankConfig {
     uint32_t num_cores;
     uint32_t queue_depth;
     uint32_t cq_depth;
+    uint32_t queues_per_peer;
     uint32_t first_index;  // of all queues: what has been posted and completed on them before
     uint64_t tag_base;
     std::vector<uint64_t> nonces;  // of all ranks

@@ -39,7 +39,7 @@ void Timeline::new_communicator(const std::vector<uint32_t>& members) {
     members_.push_back(members);
     write_of_flight_.emplace_back();
     for (uint32_t process : members)
-        seats_.push_back({number, process, std::vector<std::deque<uint32_t>>(members.size()), {}});
+        seats_.push_back({number, process, {}, {}});
 }
 
 void Timeline::end(uint64_t now) {
@@ -60,7 +60,12 @@ void Timeline::at(uint32_t actor, uint64_t ns, uint64_t progress) {
     if (core.stage != kNone) stages_[core.stage].to = ns;
     core.progress = progress;
     core.stage = static_cast<uint32_t>(stages_.size());
-    stages_.push_back({rank_of(actor), core_of(actor), flag_value(progress), ns, kOpen});
+    stages_.push_back({rank_of(actor), core_of(actor), flag_value(progress), ns, kOpen, kNever});
+}
+
+void Timeline::gives(uint32_t actor, uint64_t ns) {
+    const uint32_t stage = cores_[actor].stage;
+    if (stage != kNone && stages_[stage].first_output == kNever) stages_[stage].first_output = ns;
 }
 
 void Timeline::reads(uint32_t actor, uint64_t offset, uint64_t bytes) {
@@ -124,21 +129,21 @@ void Timeline::call_ends(uint32_t rank, uint64_t now) {
     calls_[open_calls_[rank]].to = now;
 }
 
-void Timeline::pending(uint32_t seat, uint32_t peer, uint32_t count, uint64_t now) {
-    std::deque<uint32_t>& announced = seats_[seat].announced[peer];
+void Timeline::pending(uint32_t seat, uint32_t queue, uint32_t count, uint64_t now) {
+    std::deque<uint32_t>& announced = grown(seats_[seat].announced, queue, {});
     if (count <= announced.size() || running_ == kNone) return;
     announced.resize(count, static_cast<uint32_t>(doorbells_.size()));
-    doorbells_.push_back({seats_[seat].process, core_of(running_), peer, time(now)});
+    doorbells_.push_back({seats_[seat].process, core_of(running_), queue, time(now)});
 }
 
-void Timeline::fetches(uint32_t seat, uint32_t peer, uint32_t record, uint32_t index, uint64_t now) {
+void Timeline::fetches(uint32_t seat, uint32_t queue, uint32_t peer, uint32_t record, uint32_t index, uint64_t now) {
     Seat& own = seats_[seat];
-    std::deque<uint32_t>& announced = own.announced[peer];
+    std::deque<uint32_t>& announced = grown(own.announced, queue, {});
     const uint32_t doorbell = announced.empty() ? kNone : announced.front();
     if (!announced.empty()) announced.pop_front();
     grown(own.wqe_of_record, record, kNone) = static_cast<uint32_t>(wqes_.size());
     const uint32_t peer_process = members_[own.communicator][peer];
-    wqes_.push_back({own.communicator, own.process, peer_process, index, doorbell, now, kOpen, kOpen});
+    wqes_.push_back({own.communicator, own.process, peer_process, queue, index, doorbell, now, kOpen, kOpen});
 }
 
 void Timeline::executes(uint32_t seat, uint32_t record, uint64_t now) {

@@ -15,11 +15,13 @@ class Timeline {
   public:
     static constexpr uint32_t kNone = ~0U;
     static constexpr uint64_t kLineBytes = 64;
+    static constexpr uint64_t kNever = ~uint64_t{0};
 
     // `core`: index on its rank.
     struct Stage {
         uint32_t rank, core, stage;
         uint64_t from, to;
+        uint64_t first_output = kNever;  // when a copy of the core first changed a tensor of the caller
     };
     struct Wait {
         uint32_t rank, core, stage;
@@ -32,11 +34,11 @@ class Timeline {
         uint64_t from, to;
     };
     struct Doorbell {
-        uint32_t rank, core, peer;
+        uint32_t rank, core, queue;  // as the rank's queue table has it
         uint64_t at;
     };
     struct Wqe {
-        uint32_t communicator, rank, peer, index;
+        uint32_t communicator, rank, peer, queue, index;
         uint32_t doorbell;  // that announced it, kNone: not known
         uint64_t fetched, executed, completed;
     };
@@ -70,6 +72,7 @@ class Timeline {
     // processes; a seat is the number of a rank among those of all communicators, its peer a rank of the same one.
     void turn_begins() { running_ = kNone, executing_ = kNone; }
     void at(uint32_t actor, uint64_t ns, uint64_t progress);  // the running core does something
+    void gives(uint32_t actor, uint64_t ns);                  // a copy to a tensor of the call
     void reads(uint32_t actor, uint64_t offset, uint64_t bytes);
     void sleeps(uint32_t actor, uint64_t now);
     void looks(uint32_t actor, uint64_t now);  // again, after it has slept or only given way
@@ -77,8 +80,8 @@ class Timeline {
     void changes(uint32_t sleeper, uint64_t offset, uint64_t bytes, uint64_t now);  // a sleeper may have to see this
     void call_begins(uint32_t rank, const char* name, uint64_t now);
     void call_ends(uint32_t rank, uint64_t now);
-    void pending(uint32_t seat, uint32_t peer, uint32_t count, uint64_t now);  // after a doorbell
-    void fetches(uint32_t seat, uint32_t peer, uint32_t record, uint32_t index, uint64_t now);
+    void pending(uint32_t seat, uint32_t queue, uint32_t count, uint64_t now);  // after a doorbell
+    void fetches(uint32_t seat, uint32_t queue, uint32_t peer, uint32_t record, uint32_t index, uint64_t now);
     void executes(uint32_t seat, uint32_t record, uint64_t now);
     void completes(uint32_t seat, uint32_t record, uint64_t now);
     void leaves(uint32_t communicator, uint32_t flight, uint32_t from, uint32_t to, uint64_t offset, uint64_t bytes,
@@ -109,7 +112,7 @@ class Timeline {
 
     struct Seat {
         uint32_t communicator, process;
-        std::vector<std::deque<uint32_t>> announced;  // by peer: doorbells of WQEs that are not fetched
+        std::vector<std::deque<uint32_t>> announced;  // by queue: doorbells of WQEs that are not fetched
         std::vector<uint32_t> wqe_of_record;
     };
 

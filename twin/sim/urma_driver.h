@@ -26,14 +26,14 @@ class UrmaDriver final : private twin::WriteSink {
     // False: no register.
     bool store(const void* address, uint64_t value, unsigned bytes);
 
-    void fetch(uint32_t peer);
+    void fetch(uint32_t queue);
     void execute(uint32_t record);
     // Where in `memory` the CQE now stands.
     uint64_t complete(uint32_t record);
 
   private:
     struct Record {
-        uint32_t peer = 0;
+        uint32_t queue = 0;
         uint32_t index = 0;
         bool is_held = false;  // its time has come, that of an earlier one has not
         WqeFields fields{};
@@ -49,7 +49,8 @@ class UrmaDriver final : private twin::WriteSink {
     };
 
     void read(Record& record);
-    void check_queue(uint32_t peer);
+    void check_queue(uint32_t queue);
+    uint32_t peer_of(const Record& record) const { return engine_.peer_of(record.queue); }
     bool must_wait(uint32_t number);
     bool move_data(Record& record);
     void executed(uint32_t number);
@@ -63,10 +64,11 @@ class UrmaDriver final : private twin::WriteSink {
     uint32_t process_;
     uint32_t seat_;
     twin::UrmaEngine engine_;
-    std::vector<Queue> queues_;  // by peer
+    std::vector<Queue> queues_;  // as the queue table has them
     std::vector<Record> records_;
     std::vector<uint32_t> free_;
     uint64_t visible_after_ns_ = 0;  // of the write that is being delivered
+    uint64_t landed_ns_ = 0;         // when all of it is visible
 };
 
 }  // namespace ascend_deepep::sim

@@ -24,6 +24,8 @@ _PLAIN = {
     "hole_one_in": "0",
     "engine": "mte",
     "depth": "64",
+    "queues": "1",
+    "drawn_roles": "0",
     "first_index": "0",
 }
 _CALM = {

@@ -90,6 +90,40 @@ struct Machine {
     bool cqe_is_there(uint32_t index) { return cqe_is_valid(cqe(index)[0], index, kDepth); }
 };
 
+// Two queues to each of two ranks, seen from rank 0.
+TEST(queues_to_one_peer_are_apart) {
+    constexpr uint32_t kQueues = 2;
+    Memory window{kWindowBytes};
+    Memory memory{UrmaEngine::memory_bytes(2, kDepth, kDepth, kQueues)};
+    RecordingSink sink;
+    Machine one;
+    EngineConfig config = one.config(false);
+    config.local_base = window.data();
+    config.queues_per_peer = kQueues;
+    UrmaEngine engine(config, memory, sink);
+    CHECK_EQ(engine.num_queues(), 4U);
+    CHECK_EQ(engine.peer_of(1), 0U);
+    CHECK_EQ(engine.peer_of(2), 1U);
+    const QueueContext &first = engine.context(2), &second = engine.context(3);
+    CHECK(first.sq_base != second.sq_base && first.cq_base != second.cq_base && first.tpn != second.tpn);
+    CHECK(first.sq_doorbell != second.sq_doorbell && first.remote_base == second.remote_base);
+    std::vector<uint32_t> words = one.wqe(0);
+    words[14] = static_cast<uint32_t>(reinterpret_cast<uint64_t>(window.data()));
+    words[15] = static_cast<uint32_t>(reinterpret_cast<uint64_t>(window.data()) >> 32);
+    const auto ring = [&](const QueueContext& queue) {
+        std::memcpy(reinterpret_cast<void*>(queue.sq_base), words.data(), kWqeBytes);
+        CHECK(engine.store(reinterpret_cast<void*>(queue.sq_doorbell), 1, 4));
+        return *reinterpret_cast<const uint32_t*>(queue.cq_base);
+    };
+    const uint32_t stray = ring(second);  // composed for the first queue
+    CHECK_EQ(cqe_status(stray), static_cast<uint32_t>(CqeStatus::kRemoteAccess));
+    CHECK_EQ(cqe_substatus(stray), static_cast<uint32_t>(WqeFault::kTpn));
+    CHECK(sink.writes.empty());
+    CHECK_EQ(cqe_status(ring(first)), 0U);
+    CHECK_EQ(sink.writes.size(), 1U);
+    CHECK_EQ(sink.writes[0].peer, 1U);
+}
+
 TEST(engine_moves_one_block_and_completes) {
     Machine machine;
     machine.put(0, machine.wqe(0));

@@ -219,6 +219,8 @@ TEST(what_a_device_does_not_offer_is_refused) {
         };
         CHECK(contains(message([](CommunicatorOptions& o) { o.num_cores = 9; }), "has 8 AIV cores"));
         CHECK(contains(message([](CommunicatorOptions& o) { o.queue_depth = 64; }), "queue_depth is 64"));
+        CHECK(contains(message([](CommunicatorOptions& o) { o.queues_per_peer = 2; }),
+                       "queues_per_peer is 2: on a device aclshmem makes one queue to each peer"));
         CHECK(contains(message([](CommunicatorOptions& o) { o.policy = "sim"; }), "policies are of the twin"));
         CHECK(contains(message([](CommunicatorOptions& o) { o.heap_bytes = 4096; }), "heap_bytes is 4096"));
         const auto communicator = npu_communicator(rank);

@@ -58,6 +58,17 @@ TEST(limits_are_checked_at_their_boundaries) {
     }
 }
 
+TEST(a_peer_has_one_to_four_queues) {
+    for (uint32_t queues = 1; queues <= kMaxQueuesPerPeer; ++queues)
+        CHECK(check_queues_per_peer(queues).ok());
+    for (const uint32_t queues : {0U, kMaxQueuesPerPeer + 1}) {
+        const Status status = check_queues_per_peer(queues);
+        CHECK_EQ(status.refusal.code, Code::kOutOfRange);
+        CHECK_EQ(status.message, "queues_per_peer = " + std::to_string(queues) +
+                                     " is outside [1, 4]: make the communicator with a value in it");
+    }
+}
+
 TEST(a_small_window_is_refused_with_the_bytes_needed) {
     const uint64_t need = required_window_bytes(kGood);
     CHECK(check_limits(kGood, 24, need).ok());
@@ -65,12 +76,12 @@ TEST(a_small_window_is_refused_with_the_bytes_needed) {
     for (const uint64_t given : {need - 1, need / 2, uint64_t{1}}) {
         const Status status = check_limits(kGood, 24, given);
         CHECK_EQ(status.refusal.code, Code::kTooSmall);
-        CHECK_EQ(status.refusal.limit, 66539520);
+        CHECK_EQ(status.refusal.limit, 66588672);
         const std::string start =
             "window_bytes = " + std::to_string(given) +
-            " is below the 66539520 bytes that num_ranks = 8, max_tokens = 128, hidden = 7168, "
+            " is below the 66588672 bytes that num_ranks = 8, max_tokens = 128, hidden = 7168, "
             "num_topk = 8, num_experts = 256 (32 a rank), shared_expert_num = 0, per_expert_copies = 0 need: pass at "
-            "least 66539520, leave it out, or lower these maxima";
+            "least 66588672, leave it out, or lower these maxima";
         CHECK_EQ(status.message, start);
     }
 }

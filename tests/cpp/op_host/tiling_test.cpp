@@ -71,7 +71,7 @@ TEST(combine_tiling_holds_the_call) {
     CHECK_EQ(t.dtype, 2U);
     CHECK_EQ(t.row.blocks, 5U);
     CHECK_EQ(t.reduce_blocks, 5U);
-    CHECK_EQ(t.doorbell.count, 1U);
+    CHECK_EQ(t.doorbell.count, 2U);
     const CallSignature want = {2, 1024, 2, 8, 0, 0, 2, 2, 8, kLayoutAbi, 0, 0, 0, 0, 0, 0};
     CHECK(std::memcmp(&t.common.signature, &want, sizeof(want)) == 0);
     call.expert_scales.shape = {0};

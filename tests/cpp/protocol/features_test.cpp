@@ -180,6 +180,7 @@ FeatureCase random_case(uint32_t seed) {
     c.base.engine = one_of(2) == 0 ? kMte : kUrma;
     c.base.queue_depth = 4U << one_of(3);
     c.base.is_uneven = one_of(3) == 0;
+    c.base.queues_per_peer = 1 + one_of(kMaxQueuesPerPeer);
     c.masking = static_cast<Masking>(one_of(4));
     c.has_weights = one_of(2) == 0;
     c.has_shared_x = c.shared_expert_num == 0 && one_of(2) == 0;

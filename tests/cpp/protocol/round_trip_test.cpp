@@ -72,6 +72,14 @@ TEST(four_ranks_urma_combine) {
 TEST(small_ring_wraps) {
     run_case({2, 40, 2, 4, 64, 5, Routing::kUniform, kUrma, 4}, 6);
 }
+// More builders than peers; and numbers of queues that do not divide the copies or the staging slots.
+TEST(small_rings_wrap_with_several_queues) {
+    for (uint32_t queues = 2; queues <= kMaxQueuesPerPeer; ++queues) {
+        run_case({2, 40, 2, 4, 64, 5, Routing::kUniform, kUrma, 4, false, queues}, 4);
+        run_case({3, 29, 3, 6, 64, 24, Routing::kHoles, kUrma, 4, true, queues}, 4);
+        run_case({4, 50, 2, 8, 80, 13, Routing::kOneHot, CombineEngine::kMte, 4, false, queues}, 3);
+    }
+}
 TEST(one_hot) {
     run_case({4, 20, 2, 8, 128, 7, Routing::kOneHot});
 }

@@ -19,6 +19,7 @@ struct Case {
     CombineEngine engine = CombineEngine::kMte;
     uint32_t queue_depth = 64;
     bool is_uneven = false;
+    uint32_t queues_per_peer = 1;
 };
 
 inline Batch make_batch(const Case& c, uint32_t rank, uint32_t seed) {
@@ -85,6 +86,7 @@ inline WorldOptions world_of(const Case& c, const char* policy) {
     options.limits = CommunicatorLimits{c.num_ranks, c.tokens == 0 ? 1 : c.tokens, c.hidden, c.topk, c.experts, 0};
     options.num_cores = c.cores;
     options.queue_depth = c.queue_depth;
+    options.queues_per_peer = c.queues_per_peer;
     options.engine = c.engine;
     options.policy = policy;
     return options;

@@ -49,7 +49,8 @@ Batch shifted(const Batch& batch) {
 RankMachine::RankMachine(const WorldOptions& options, uint32_t rank, const std::vector<int>& window_files)
     : options_(options),
       rank_(rank),
-      memory_(twin::UrmaEngine::memory_bytes(options.limits.num_ranks, options.queue_depth, options.queue_depth) +
+      memory_(twin::UrmaEngine::memory_bytes(options.limits.num_ranks, options.queue_depth, options.queue_depth,
+                                             options.queues_per_peer) +
               workspace_layout(options.limits).total_bytes + 2 * kPageBytes + options.limits.num_ranks * 8),
       kernels_(&kernel_table(options.policy)) {
     const WindowLayout layout = window_layout(options.limits);
@@ -60,6 +61,7 @@ RankMachine::RankMachine(const WorldOptions& options, uint32_t rank, const std::
     config.rank = rank;
     config.layout = layout;
     config.queue_depth = options.queue_depth;
+    config.queues_per_peer = options.queues_per_peer;
     config.is_stepped = options.policy == "sim";
     config.nonces.assign(options.limits.num_ranks, kNonce);
     config.pids.assign(options.limits.num_ranks, static_cast<int32_t>(::getpid()));
@@ -75,8 +77,10 @@ RankMachine::RankMachine(const WorldOptions& options, uint32_t rank, const std::
 }
 
 op_host::Machine RankMachine::machine() const {
-    return op_host::Machine{window_table_.back(), fabric_->engine().queue_table(), address(workspace_), rank_,
-                            options_.num_cores,   options_.timeout_ms * 1000000};
+    op_host::Machine machine{window_table_.back(), fabric_->engine().queue_table(), address(workspace_), rank_,
+                             options_.num_cores,   options_.timeout_ms * 1000000};
+    machine.queues_per_peer = options_.queues_per_peer;
+    return machine;
 }
 
 void RankMachine::launch(OperationKind kind, const void* tiling, size_t bytes, std::vector<twin::GmRange> ranges) {

@@ -21,6 +21,7 @@ struct WorldOptions {
     CommunicatorLimits limits{};
     uint32_t num_cores = 8;
     uint32_t queue_depth = 64;
+    uint32_t queues_per_peer = 1;
     CombineEngine engine = CombineEngine::kMte;
     std::string policy = "fast";
     uint64_t tag_base = uint64_t{0x1234567} << 32;

@@ -98,17 +98,20 @@ TEST(an_illegal_argument_of_one_rank_is_an_error_on_all) {
     expect_difference([](CommunicatorOptions& o) { o.limits.hidden = 65; }, "hidden");
     expect_difference([](CommunicatorOptions& o) { o.num_cores = 3; }, "num_cores");
     expect_difference([](CommunicatorOptions& o) { o.queue_depth = 6; }, "queue_depth is 6: a power of two");
+    expect_difference([](CommunicatorOptions& o) { o.queues_per_peer = 5; }, "queues_per_peer = 5 is outside [1, 4]");
     expect_difference([](CommunicatorOptions& o) { o.policy = "quick"; }, "'quick': it is 'fast' or 'sim'");
     expect_difference([](CommunicatorOptions& o) { o.name = std::string(200, 'x'); }, "1 to 127 bytes");
     expect_difference([](CommunicatorOptions& o) { o.window_bytes = 4096; }, "window_bytes");
 }
 
-TEST(ranks_may_differ_in_cores_and_queue_depth) {
+TEST(ranks_may_differ_in_cores_and_queues) {
     run_ranks(2, [](const Rank& rank) {
         CommunicatorOptions options = rank.options();
         options.num_cores = rank.rank() == 0 ? 4 : 13;
         options.queue_depth = rank.rank() == 0 ? 4 : 256;
+        options.queues_per_peer = rank.rank() == 0 ? 3 : 2;
         const auto communicator = Communicator::create(options, rank.all_gather());
+        CHECK_EQ(communicator->machine().queues_per_peer, options.queues_per_peer);
         RoundTrip(*communicator, 9, 1).run();
     });
 }

@@ -20,6 +20,7 @@ WorldOptions options_of(const Channel& channel) {
     options.limits = channel.config.limits;
     options.num_cores = channel.num_cores;
     options.queue_depth = channel.config.queue_depth;
+    options.queues_per_peer = channel.config.queues_per_peer;
     options.engine = channel.shape.engine;
     options.tag_base = channel.config.tag_base;
     return options;

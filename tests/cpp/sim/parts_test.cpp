@@ -132,12 +132,14 @@ TEST(planted_completions_are_no_queue_fault) {
 
 TEST(scenarios_cover_what_they_should) {
     uint32_t urma = 0, two_blocks = 0, refused = 0, largest = 0, many_cores = 0, ring_of_four = 0;
+    uint32_t by_queues[kMaxQueuesPerPeer + 1] = {};
     for (uint64_t seed = 1; seed <= 400; ++seed) {
         const Scenario s = draw_scenario(seed, true);
         urma += s.engine == CombineEngine::kUrma ? 1 : 0;
         two_blocks += control_blocks(local_experts(s.world.limits)) > 1 ? 1 : 0;
         largest += s.world.limits.num_ranks == 8 ? 1 : 0;
         many_cores += s.world.num_cores == kMaxCores ? 1 : 0;
+        ++by_queues[s.world.queues_per_peer];
         ring_of_four += s.world.queue_depth == kMinQueueDepth ? 1 : 0;
         for (const Operation& operation : s.operations)
             refused += operation.act != Act::kGood ? 1 : 0;
@@ -145,6 +147,8 @@ TEST(scenarios_cover_what_they_should) {
     for (uint32_t count : {urma, two_blocks, refused, largest, ring_of_four})
         CHECK(count >= 20);
     CHECK(many_cores >= 5);
+    for (uint32_t queues = 1; queues <= kMaxQueuesPerPeer; ++queues)
+        CHECK(by_queues[queues] >= 20);
 }
 
 }  // namespace

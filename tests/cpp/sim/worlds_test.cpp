@@ -78,8 +78,9 @@ TEST(worlds_meet_every_condition) {
         CHECK(count >= 20);
     for (uint32_t depth = kMinQueueDepth; depth <= kMaxQueueDepth; depth *= 2)
         CHECK(summary.conditions().at("ring-" + std::to_string(depth)) >= 20);
-    for (const char* name : {"tag-wrap", "index-wrap", "cq-index-wrap", "two-communicators", "evictions-off",
-                             "evictions-random", "evictions-storm", "limited-links"})
+    for (const char* name :
+         {"tag-wrap", "index-wrap", "cq-index-wrap", "two-communicators", "evictions-off", "evictions-random",
+          "evictions-storm", "limited-links", "drawn-roles", "queues-1", "queues-2", "queues-3", "queues-4"})
         CHECK(summary.conditions().at(name) >= 20);
     CHECK(summary.remote() * 100 >= summary.worlds() * 80);
     CHECK_EQ(summary.features().size(), size_t{28});

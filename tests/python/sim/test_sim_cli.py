@@ -22,7 +22,8 @@ from sim_cli import PROGRAM, sim, started, value_of
 CONDITIONS = {
     *(f"ring-{2**power}" for power in range(2, 16)),
     *("tag-wrap", "index-wrap", "cq-index-wrap", "two-communicators", "limited-links"),
-    *("evictions-off", "evictions-random", "evictions-storm"),
+    *("evictions-off", "evictions-random", "evictions-storm", "drawn-roles"),
+    *(f"queues-{queues}" for queues in range(1, 5)),
 }
 
 
