@@ -93,6 +93,7 @@ __aicore__ inline void run_dispatch(AscendC::TPipe& pipe, const DispatchTiling& 
         if (doorbell_index < tiling.doorbell.count) doorbell(ctx, tiling, doorbell_index);
         if (cumsum_index < tiling.cumsum.count) cumsum(ctx, tiling, cumsum_index);
         reset_ub(ctx);
+        enter_stage(ctx, Stage::kPrefix);  // what collect waits for first: time of no sending role
         if (!ctx.has_failed) collect(ctx, tiling);
     } else if (!ctx.has_failed && cumsum_index < tiling.cumsum.count) {
         cumsum(ctx, tiling, cumsum_index);
