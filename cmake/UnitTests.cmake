@@ -31,6 +31,10 @@ function(ascend_deepep_add_test_program name directory policy)
         target_compile_definitions(${name}_test PRIVATE ASCEND_DEEPEP_PACKAGE_TARGET="twin"
             ASCEND_DEEPEP_PACKAGE_KERNELS="$<TARGET_FILE:ascend_deepep_kernels_package>")
     endif()
+    if(name STREQUAL "routing")  # its kernel code is counted, basic block by basic block
+        set_source_files_properties("${directory}/steps_test.cpp" PROPERTIES
+                                    COMPILE_OPTIONS "-fsanitize-coverage=trace-pc")
+    endif()
     if(name STREQUAL "npu")
         target_link_libraries(${name}_test PRIVATE ascend_deepep_npu)
     endif()
