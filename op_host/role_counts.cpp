@@ -83,8 +83,9 @@ Status check_roles(const RoleCounts& counts, uint32_t num_cores, uint32_t num_ra
         if (counts.*role.count <= most_of_queues) continue;
         return refused(counts.*role.count, most_of_queues,
                        text("roles: ", role.name, " = ", counts.*role.count, " is above ", most_of_queues,
-                            ": a queue has one such core, and there are ", queues, " (", num_ranks - 1, " peers, ",
-                            queues_per_peer, " each); pass fewer, or raise queues_per_peer"));
+                            ": a queue to a peer has one such core, and num_ranks = ", num_ranks,
+                            " with queues_per_peer = ", queues_per_peer, " make ", queues,
+                            "; pass fewer, or raise queues_per_peer"));
     }
     if (counts.cumsum > num_ranks) {
         return refused(counts.cumsum, num_ranks,

@@ -179,8 +179,9 @@ TEST(illegal_roles_are_refused) {
         return check_roles(counts, 16, 4, queues).message;
     };
     CHECK_EQ(message({0, 4, 0, 0}, 1),
-             "roles: wqe_builder = 4 is above 3: a queue has one such core, and there are 3 (3 peers, 1 each); pass "
-             "fewer, or raise queues_per_peer");
+             "roles: wqe_builder = 4 is above 3: a queue to a peer has one such core, and num_ranks = 4 with "
+             "queues_per_peer "
+             "= 1 make 3; pass fewer, or raise queues_per_peer");
     CHECK(message({0, 0, 7, 0}, 2).find("roles: doorbell = 7 is above 6: ") == 0);
     CHECK_EQ(message({0, 0, 0, 5}, 1),
              "roles: cumsum = 5 is above num_ranks = 4: a rank's messages are read by one such core; pass fewer");
