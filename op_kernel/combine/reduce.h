@@ -71,10 +71,12 @@ struct ReduceBuffers {
     }
 };
 
-// The live columns of a token, ascending, and the ranks that their rows come from.
+// The live columns of a token, ascending, and where their rows are.
 struct LiveColumns {
     uint32_t column[kMaxColumns];
-    uint32_t source[kMaxColumns];
+    uint32_t source[kMaxColumns];  // the rank that computes the row
+    uint64_t row[kMaxColumns];     // address of its slot in the window; in expand_x where `is_own`
+    bool is_own[kMaxColumns];
     uint32_t count;
     bool has_addend;  // its row of shared_expert_x counts
 };
@@ -82,6 +84,20 @@ struct LiveColumns {
 __aicore__ inline GM_ADDR received_row(const CoreContext& ctx, uint32_t token, uint32_t column) {
     const uint64_t slot = uint64_t(token) * ctx.tiling->num_columns + column;
     return ctx.window + region_offset(ctx, combine_half(ctx.uses)) + slot * ctx.tiling->window.row_slot_bytes;
+}
+
+__aicore__ inline void add_column(const CoreContext& ctx, const CombineTiling& tiling, uint32_t token, uint32_t column,
+                                  uint32_t source, LiveColumns& live) {
+    const uint32_t i = live.count++;
+    live.column[i] = column;
+    live.source[i] = source;
+    live.is_own[i] = source == tiling.common.rank && reads_own_rows(tiling);
+    if (live.is_own[i]) {
+        __gm__ uint32_t* rows = (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kOwnRows);
+        live.row[i] = (uint64_t)expert_row(tiling, load(rows + uint64_t(token) * tiling.common.num_columns + column));
+    } else {
+        live.row[i] = (uint64_t)received_row(ctx, token, column);
+    }
 }
 
 __aicore__ inline LiveColumns live_columns(const CoreContext& ctx, const CombineTiling& tiling, uint32_t token) {
@@ -92,14 +108,14 @@ __aicore__ inline LiveColumns live_columns(const CoreContext& ctx, const Combine
     for (uint32_t column = 0; column < common.num_topk; ++column) {
         const int32_t id = load(row + column);
         if (id < 0) continue;
-        live.column[live.count] = column;
-        live.source[live.count++] =
+        const uint32_t source =
             routed_host(static_cast<uint32_t>(id), common.experts_per_rank, common.shared_expert_rank_num);
+        add_column(ctx, tiling, token, column, source, live);
     }
     if (load(row + common.num_topk) == 0) return live;
     for (uint32_t shared = 0; shared < common.shared_expert_num; ++shared) {
-        live.column[live.count] = common.num_topk + shared;
-        live.source[live.count++] = shared_host(shared, common.shared_replicas, common.rank);
+        add_column(ctx, tiling, token, common.num_topk + shared,
+                   shared_host(shared, common.shared_replicas, common.rank), live);
     }
     live.has_addend = tiling.shared_expert_x != 0;
     return live;
@@ -145,19 +161,24 @@ __aicore__ inline uint32_t read_range(const AscendC::LocalTensor<uint8_t>& to, G
     return begin - first * kBlockDataBytes;
 }
 
-// Blocks [first, first + count) of the live rows to the tiles that are summed.
-__aicore__ inline void read_tiles(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
-                                  const LiveColumns& live, uint32_t first, uint32_t count) {
+// Bytes [begin, begin + bytes) of the live rows, from a block's data on, to the tiles that are summed.
+__aicore__ inline void read_tiles(const CombineTiling& tiling, ReduceBuffers& ub, const LiveColumns& live,
+                                  uint32_t begin, uint32_t bytes) {
     const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
+    const uint32_t first = begin / kBlockDataBytes;
     for (uint32_t i = 0; i < live.count; ++i) {
-        GM_ADDR row = received_row(ctx, token, live.column[i]);
-        read_blocks(ub.rows.Get<uint8_t>()[i * tile_bytes], row + first * kBlockBytes, count);  // ORDER P7
+        const AscendC::LocalTensor<uint8_t> tile = ub.rows.Get<uint8_t>()[i * tile_bytes];
+        if (live.is_own[i]) {
+            copy_in(tile, (GM_ADDR)live.row[i] + begin, bytes);
+        } else {
+            read_blocks(tile, (GM_ADDR)live.row[i] + first * kBlockBytes, blocks_for(bytes));  // ORDER P7
+        }
     }
 }
 
 // Elements [first, first + count) of the live rows, which travel as int8, to the tiles that are summed.
 template <typename T>
-__aicore__ inline void decode_tiles(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
+__aicore__ inline void decode_tiles(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub,
                                     const LiveColumns& live, uint32_t first, uint32_t count) {
     const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
     constexpr uint32_t kScaleBytes = kElementBytes;
@@ -166,10 +187,10 @@ __aicore__ inline void decode_tiles(CoreContext& ctx, const CombineTiling& tilin
     const uint32_t scales_at = wire_value_blocks(tiling.reduce_blocks) * kBlockDataBytes;
     ub.wire.open(ctx);
     for (uint32_t i = 0; i < live.count; ++i) {
-        GM_ADDR row = received_row(ctx, token, live.column[i]);
+        GM_ADDR slot = (GM_ADDR)live.row[i];
         AscendC::LocalTensor<uint8_t> wire = ub.wire.acquire();
-        const uint32_t values = read_range(wire, row, first, first + count);  // ORDER P7
-        const uint32_t scales = read_range(wire[scales_at], row, scales_begin, scales_end);
+        const uint32_t values = read_range(wire, slot, first, first + count);  // ORDER P7
+        const uint32_t scales = read_range(wire[scales_at], slot, scales_begin, scales_end);
         ub.wire.fill_done();
         asc_vf_call<decode_wire<T>>(dim3(tiling.common.simt_width),
                                     (__ubuf__ T*)ub_pointer(ub.rows.Get<uint8_t>()[i * tile_bytes]),
@@ -193,9 +214,9 @@ __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, R
         row_bytes - offset < blocks * kBlockDataBytes ? row_bytes - offset : blocks * kBlockDataBytes;
     sync<AscendC::HardEvent::V_MTE2>();
     if (tiling.is_int8 != 0) {
-        decode_tiles<T>(ctx, tiling, ub, token, live, offset / kElementBytes, bytes / kElementBytes);
+        decode_tiles<T>(ctx, tiling, ub, live, offset / kElementBytes, bytes / kElementBytes);
     } else {
-        read_tiles(ctx, tiling, ub, token, live, first_block, blocks);
+        read_tiles(tiling, ub, live, offset, bytes);
     }
     if (live.has_addend) {
         copy_in(ub.addend.Get<uint8_t>(), (GM_ADDR)tiling.shared_expert_x + uint64_t(token) * row_bytes + offset,
@@ -214,14 +235,15 @@ __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, R
     copy_out((GM_ADDR)tiling.x_out + uint64_t(token) * row_bytes + offset, ub.out.Get<uint8_t>(), bytes);
 }
 
-// All rows of the token are in the window. False: they will not come.
-__aicore__ inline bool wait_rows(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
+// All rows of the token that come from elsewhere are in the window. False: they will not come.
+__aicore__ inline bool wait_rows(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub,
                                  const LiveColumns& live) {
     for (uint32_t i = 0; i < live.count; ++i) {
+        if (live.is_own[i]) continue;
         const SourceWait timer(ctx);
         Wait wait(ctx, Stage::kReduce, live.source[i], ctx.tag);
         uint64_t seen = 0;
-        while (!ub.flags.all_arrived(received_row(ctx, token, live.column[i]), tiling.row.blocks, ctx.tag, seen)) {
+        while (!ub.flags.all_arrived((GM_ADDR)live.row[i], tiling.row.blocks, ctx.tag, seen)) {
             if (is_refused(ctx, tiling) || !wait.go_on(seen)) return false;
         }
         timer.arrived(live.source[i]);
@@ -238,7 +260,7 @@ __aicore__ inline void reduce(CoreContext& ctx, const CombineTiling& tiling) {
     uint64_t token = AscendC::AtomicAdd(next, uint64_t(1));
     while (token < tiling.common.num_tokens) {
         const LiveColumns live = live_columns(ctx, tiling, static_cast<uint32_t>(token));
-        if (!wait_rows(ctx, tiling, ub, static_cast<uint32_t>(token), live)) return;
+        if (!wait_rows(ctx, tiling, ub, live)) return;
         load_weights(tiling, ub, static_cast<uint32_t>(token), live);
         for (uint32_t block = 0; block < element_blocks(tiling); block += tiling.reduce_blocks) {
             sum_tile<T>(ctx, tiling, ub, static_cast<uint32_t>(token), live, block);

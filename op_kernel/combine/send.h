@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Send: rows of expand_x back to the (token, column) slots of their sources. Layer: combine. docs/protocol.md, P14 to
-// P16. MTE writes whole blocks straight into the peer's window; URMA stages rows and lets the engine carry them.
+// P16. MTE writes whole blocks straight into the peer's window; URMA stages rows and lets the engine carry them. Rows
+// of this rank's own tokens stay where they are (reads_own_rows).
 #ifndef ASCEND_DEEPEP_COMBINE_SEND_H
 #define ASCEND_DEEPEP_COMBINE_SEND_H
 
@@ -37,6 +38,12 @@ __aicore__ inline uint32_t slot_index(const CombineTiling& tiling, uint32_t row)
 
 __aicore__ inline GM_ADDR expert_row(const CombineTiling& tiling, uint32_t row) {
     return (GM_ADDR)tiling.expand_x + uint64_t(row) * tiling.common.hidden * kElementBytes;
+}
+
+// Reduce reads rows of this rank's own tokens from expand_x. Those that travel as int8 take the way of all others: what
+// a token's sum is may not depend on the rank that hosts its experts.
+__aicore__ inline bool reads_own_rows(const CombineTiling& tiling) {
+    return tiling.is_int8 == 0;
 }
 
 // Rows in wire format: as they are, or as int8 with their scales.
@@ -101,7 +108,8 @@ __aicore__ inline void put_rows(CoreContext& ctx, const CombineTiling& tiling, R
 __aicore__ inline void send_mte(CoreContext& ctx, const CombineTiling& tiling, uint32_t index) {
     RowImages images;
     images.begin(ctx, tiling);
-    for (uint32_t i = 1; i <= ctx.tiling->num_ranks; ++i) {
+    const uint32_t num_targets = ctx.tiling->num_ranks - (reads_own_rows(tiling) ? 1 : 0);
+    for (uint32_t i = 1; i <= num_targets; ++i) {
         put_rows(ctx, tiling, images, index, (ctx.tiling->rank + i) % ctx.tiling->num_ranks);
     }
     images.end(ctx, tiling);
@@ -205,7 +213,7 @@ __aicore__ inline void send_urma(CoreContext& ctx, const CombineTiling& tiling, 
     RowImages images;
     images.begin(ctx, tiling);
     send_to_owned(ctx, tiling, images, index);
-    if (!ctx.has_failed) put_rows(ctx, tiling, images, index, ctx.tiling->rank);
+    if (!ctx.has_failed && !reads_own_rows(tiling)) put_rows(ctx, tiling, images, index, ctx.tiling->rank);
     images.end(ctx, tiling);
 }
 

@@ -131,6 +131,7 @@ enum class WorkspaceRegion : uint32_t {
     kRecvRows,      // [source][local expert] u32, from control messages
     kRecvInfo,      // [source] {u32 copies, u32 tokens}
     kBlockBase,     // [local expert][source] u32, exclusive prefix of rows
+    kOwnRows,       // combine: [token][column] u32, the row of expand_x of a pair whose expert is on its own rank
     kCount
 };
 constexpr uint32_t kNumWorkspaceRegions = static_cast<uint32_t>(WorkspaceRegion::kCount);
@@ -165,6 +166,8 @@ constexpr uint64_t workspace_region_bytes(const CommunicatorLimits& limits, Work
             return ranks * local_experts(limits) * word;
         case WorkspaceRegion::kRecvInfo:
             return ranks * 2 * word;
+        case WorkspaceRegion::kOwnRows:
+            return uint64_t(limits.max_tokens) * num_columns(limits) * word;
         case WorkspaceRegion::kCount:
             break;
     }

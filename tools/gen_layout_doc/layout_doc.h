@@ -106,6 +106,8 @@ inline const char* region_meaning(WorkspaceRegion region) {
             return "received info | [source] {copies, tokens}";
         case WorkspaceRegion::kBlockBase:
             return "block base | [local expert][source] u32, exclusive prefix";
+        case WorkspaceRegion::kOwnRows:
+            return "own rows | combine: [token][column] u32 row of expand_x";
         case WorkspaceRegion::kCount:
             break;
     }

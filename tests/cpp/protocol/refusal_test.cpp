@@ -147,6 +147,38 @@ TEST(combine_refuses_exchanged_columns) {
                        [](DispatchResult& bad) { std::swap(bad.assist_info[2], bad.assist_info[5]); });
     expect_bad_combine(Code::kForeignTriples, [](DispatchResult& bad) { bad.assist_info[2] ^= 1; });
 }
+
+// As the kernels mix triples: a caller may do the same.
+uint32_t mixed(uint32_t a, uint32_t b) {
+    uint32_t word = (a * 0x9E3779B1U) ^ ((b + 0x7F4A7C15U) * 0x85EBCA77U);
+    word = (word ^ (word >> 15)) * 0x2C1B3C6DU;
+    return word ^ (word >> 12);
+}
+uint32_t digest_of(const DispatchResult& result, size_t rows) {
+    uint32_t sum = 0;
+    for (size_t row = 0; row < rows; ++row) {
+        const int32_t* triple = &result.assist_info[row * 3];
+        sum += mixed(mixed(static_cast<uint32_t>(row), static_cast<uint32_t>(triple[0])),
+                     mixed(static_cast<uint32_t>(triple[1]), static_cast<uint32_t>(triple[2])));
+    }
+    return sum;
+}
+
+// Reads of expand_x rely on the triples alone, not on a digest that a caller can make: a row of the rank's own is moved
+// to a column that its token has no row for.
+TEST(combine_refuses_own_rows_that_a_forged_digest_covers) {
+    expect_bad_combine(Code::kForeignTriples, [](DispatchResult& bad) {
+        const auto rows = static_cast<size_t>(bad.ep_recv_counts.back());
+        const size_t digest = align_up(uint64_t{bad.capacity_rows} * 3, 8) + 6;
+        CHECK_EQ(static_cast<uint32_t>(bad.assist_info[digest]), digest_of(bad, rows));
+        size_t row = 0;
+        while (row < rows && bad.assist_info[row * 3] != 1)
+            ++row;
+        CHECK(row < rows);
+        bad.assist_info[row * 3 + 2] ^= 1;
+        bad.assist_info[digest] = static_cast<int32_t>(digest_of(bad, rows));
+    });
+}
 TEST(combine_refuses_other_ids) {
     expect_refusal(kCase, Code::kOtherIds, 1, [](RankMachine& rank) {
         Batch batch = make_batch(kCase, rank.rank(), 9);
