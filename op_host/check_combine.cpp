@@ -59,6 +59,26 @@ constexpr CheckRow<Context> kAttributes[] = {
      }},
 };
 
+// What goes with combine_reduce = "rank".
+constexpr CheckRow<Context> kByRank[] = {
+    {Field::kCombineReduce, Code::kUnexpected,
+     [](const Context& c) -> Finding {
+         const int64_t mode = c.call.comm_quant_mode;
+         return {sums_by_rank(c.limits) && mode != 0, mode, static_cast<int64_t>(Field::kCommQuantMode)};
+     }},
+    {Field::kExpandScales, Code::kMissing,
+     [](const Context& c) -> Finding {
+         const bool is_weighted = sums_by_rank(c.limits) && is_passed(c.call.expert_scales);
+         return {is_weighted && !c.call.expand_scales.is_present, 0, static_cast<int64_t>(Field::kCombineReduce)};
+     }},
+    {Field::kExpandScales, Code::kTooSmall,
+     [](const Context& c) -> Finding {
+         if (!sums_by_rank(c.limits) || !is_passed(c.call.expert_scales)) return {false, 0, 0};
+         return at_least(c.call.expand_scales, c.geometry.capacity_rows);
+     },
+     0},
+};
+
 constexpr CheckRow<Context> kShapes[] = {
     {Field::kExpandX, Code::kTooSmall,
      [](const Context& c) { return at_least(c.call.expand_x, c.geometry.capacity_rows); }, 0},
@@ -168,6 +188,7 @@ Status check_combine(const CommunicatorLimits& limits, uint32_t rank, const Comb
     if (refusal.code == Code::kOk) refusal = check_common(context);
     if (refusal.code == Code::kOk) refusal = run_rows(kShapes, context);
     if (refusal.code == Code::kOk) refusal = run_rows(kPairs, context);
+    if (refusal.code == Code::kOk) refusal = run_rows(kByRank, context);
     if (refusal.code == Code::kOk) refusal = run_rows(kLater, context);
     if (refusal.code == Code::kOk) refusal = check_common_features(context);
     return make_status(refusal, OperationKind::kCombine, rank);

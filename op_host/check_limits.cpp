@@ -6,6 +6,7 @@
 
 #include "op_host/check.h"
 #include "op_host/check_rows.h"
+#include "op_host/messages.h"
 #include "op_host/sizes.h"
 #include "op_host/text.h"
 
@@ -28,7 +29,14 @@ constexpr LimitRow kLimits[] = {
     {"num_experts", Field::kMoeExpertNum, &CommunicatorLimits::num_experts, 1, kMaxExperts},
     {"shared_expert_num", Field::kSharedExpertNum, &CommunicatorLimits::shared_expert_num, 0, kMaxSharedExperts},
     {"per_expert_copies", Field::kCopyMode, &CommunicatorLimits::per_expert_copies, 0, 1},
+    {"combine_reduce", Field::kCombineReduce, &CommunicatorLimits::combine_reduce, 0, 1},
 };
+
+// The value as callers pass it.
+std::string value_text(const LimitRow& row, uint32_t value) {
+    if (row.field != Field::kCombineReduce) return text(value);
+    return text('"', combine_reduce_name(static_cast<CombineReduce>(value)), '"');
+}
 
 Status refused(Field field, Code code, int64_t got, int64_t limit, const std::string& message) {
     Status status;
@@ -111,8 +119,9 @@ Status compare_limits(const CommunicatorLimits& rank0, const CommunicatorLimits&
         const uint32_t expected = rank0.*row.value;
         if (got == expected) continue;
         Status status = refused(row.field, Code::kNotEqual, got, expected,
-                                text(row.name, " = ", got, " on rank ", rank, ", ", expected,
-                                     " on rank 0: make the communicator with the same maxima on all ranks"));
+                                text(row.name, " = ", value_text(row, got), " on rank ", rank, ", ",
+                                     value_text(row, expected), " on rank 0: make the communicator with the same ",
+                                     row.field == Field::kCombineReduce ? row.name : "maxima", " on all ranks"));
         status.refusal.rank = rank;
         return status;
     }

@@ -192,6 +192,11 @@ constexpr CheckRow<Context> kRoom[] = {
          const bool is_per_expert = quant_plan(c.call).copy_mode == CopyMode::kPerExpert;
          return {is_per_expert && c.limits.per_expert_copies == 0, 0, 1};
      }},
+    {Field::kCombineReduce, Code::kUnexpected,
+     [](const Context& c) -> Finding {
+         const bool is_per_expert = quant_plan(c.call).copy_mode == CopyMode::kPerExpert;
+         return {is_per_expert && sums_by_rank(c.limits), 0, code(Field::kCopyMode)};
+     }},
 };
 
 constexpr CheckRow<Context> kLater[] = {

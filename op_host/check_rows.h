@@ -80,6 +80,11 @@ Refusal run_tensors(const Rows& rows, const Call& call) {
     return Refusal{};
 }
 
+// The communicator sums a token's rows of one rank before they return.
+inline bool sums_by_rank(const CommunicatorLimits& limits) {
+    return limits.combine_reduce == static_cast<uint32_t>(CombineReduce::kRank);
+}
+
 // Given and not empty: callers pass a tensor without dimensions or elements for "none".
 bool is_given(const TensorInfo& tensor);
 

@@ -24,6 +24,7 @@ const char* code_name(Code code);
 const char* dtype_name(Dtype dtype);
 const char* kind_name(OperationKind kind);
 const char* copy_mode_name(CopyMode mode);
+const char* combine_reduce_name(CombineReduce reduce);
 
 }  // namespace ascend_deepep::op_host
 

@@ -59,7 +59,8 @@ constexpr const char* kFields[] = {"argument",
                                    "output dtype",
                                    "copy mode",
                                    "scales of all ranks",
-                                   "presence of expert_scales"};
+                                   "presence of expert_scales",
+                                   "combine_reduce"};
 
 constexpr const char* kStages[] = {"none",   "entry",   "route", "stage",  "wqe_builder", "doorbell", "cumsum",
                                    "prefix", "collect", "send",  "reduce", "control",     "exit"};
@@ -127,6 +128,16 @@ const char* copy_mode_name(CopyMode mode) {
             return "per-rank";
         case CopyMode::kPerExpert:
             return "per-expert";
+    }
+    return kUnknown;
+}
+
+const char* combine_reduce_name(CombineReduce reduce) {
+    switch (reduce) {
+        case CombineReduce::kRow:
+            return "row";
+        case CombineReduce::kRank:
+            return "rank";
     }
     return kUnknown;
 }

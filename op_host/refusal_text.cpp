@@ -193,12 +193,37 @@ std::string different_calls(const Refusal& r, OperationKind kind, uint32_t own_r
     }
 }
 
+// What a communicator that sums by rank cannot do.
+std::string unlike_sums_by_rank(const Refusal& r) {
+    if (static_cast<Field>(r.limit) == Field::kCopyMode) {
+        return "this call sends a copy per expert (scales of a row per expert, or comm_alg = \"fullmesh_v1\"), and the "
+               "communicator has combine_reduce = \"rank\", which needs one copy per rank: leave these out, or make it "
+               "with combine_reduce = \"row\"";
+    }
+    return text(field_name(static_cast<Field>(r.limit)), " = ", r.got,
+                " does not go with combine_reduce = \"rank\", whose sums are not quantised: pass 0, or make the "
+                "communicator with combine_reduce = \"row\"");
+}
+
+// Of combine by rank: `limit` says whether the tensor is not there, or holds no weights.
+std::string missing_weights(const Refusal& r) {
+    if (static_cast<Field>(r.limit) == Field::kAssistInfo) {
+        return "expand_scales holds no weights, as the dispatch_v2 that assist_info_for_combine comes from got no "
+               "expert_scales: pass them there, or an empty expert_scales here for a plain sum";
+    }
+    return "expand_scales is missing: with combine_reduce = \"rank\" rows are weighted where their experts are: pass "
+           "the expand_scales that dispatch_v2 returned for these expert_scales, or an empty expert_scales for a plain "
+           "sum";
+}
+
 std::string reason(const Refusal& r, OperationKind kind, uint32_t own_rank) {
     if (r.field == Field::kCommAlg && r.code != Code::kSignature) return bad_comm_alg(r);
     if (r.field == Field::kCopyMode && r.code == Code::kTooSmall) {
         return "this call sends a copy per expert (scales of a row per expert, or comm_alg = \"fullmesh_v1\"), and the "
                "communicator has room for one per rank: make it with per_expert_copies=True";
     }
+    if (r.field == Field::kCombineReduce && r.code == Code::kUnexpected) return unlike_sums_by_rank(r);
+    if (r.field == Field::kExpandScales && r.code == Code::kMissing) return missing_weights(r);
     const char* name = field_name(r.field);
     switch (r.code) {
         case Code::kOk:

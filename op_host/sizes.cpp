@@ -39,8 +39,9 @@ uint64_t workspace_bytes(const CommunicatorLimits& limits) {
 uint64_t layout_hash(const CommunicatorLimits& limits) {
     Fnv hash;
     hash.add(kLayoutAbi);
-    for (const uint32_t limit : {limits.num_ranks, limits.max_tokens, limits.hidden, limits.num_topk,
-                                 limits.num_experts, limits.shared_expert_num, limits.per_expert_copies}) {
+    for (const uint32_t limit :
+         {limits.num_ranks, limits.max_tokens, limits.hidden, limits.num_topk, limits.num_experts,
+          limits.shared_expert_num, limits.per_expert_copies, limits.combine_reduce}) {
         hash.add(limit);
     }
     const WindowLayout window = window_layout(limits);

@@ -33,6 +33,7 @@ CommonTiling common_tiling(const CommunicatorLimits& limits, const Machine& mach
     t.num_cores = machine.num_cores;
     t.simt_width = kSimtWidth;
     t.queues_per_peer = machine.queues_per_peer;
+    t.combine_reduce = limits.combine_reduce;
     t.signature.kind = static_cast<uint32_t>(kind);
     t.signature.layout_abi = kLayoutAbi;
     t.window = window_layout(limits);
@@ -88,7 +89,8 @@ void set_refused(const CommunicatorLimits& limits, const Refusal& refusal, Commo
 // The most blocks of 16-bit elements, at most a row's, whose tiles fit: one of each column, the sum, what is added to
 // it, and for int8 rows the two that are being decoded.
 uint32_t reduce_blocks(const CombineTiling& t) {
-    const uint64_t tiles = uint64_t{t.common.num_columns} + (t.shared_expert_x != 0 ? 2 : 1);
+    const uint64_t partials = t.common.combine_reduce;  // room for one that is summed here, beside its rows
+    const uint64_t tiles = uint64_t{t.common.num_columns} + partials + (t.shared_expert_x != 0 ? 2 : 1);
     uint32_t blocks = blocks_for(uint64_t{t.common.hidden} * kElementBytes);
     const auto needed = [&t, tiles](uint32_t n) {
         return (tiles * n + (t.is_int8 != 0 ? 2 * wire_tile_blocks(n) : 0)) * kBlockDataBytes;
@@ -133,7 +135,7 @@ void set_quant(const DispatchCall& call, const QuantPlan& plan, DispatchTiling* 
 // Behind the triples, at the next whole unit. 128 words a row leave room for it from the first row on.
 uint64_t assist_trailer_offset(uint64_t capacity_rows) {
     constexpr uint64_t kUnitWords = kUnitBytes / sizeof(uint32_t);
-    static_assert(kTripleWords + kUnitWords - 1 + sizeof(AssistTrailer) / sizeof(uint32_t) <= kAssistRowWords);
+    static_assert(chain_word(kTripleWords + kUnitWords - 1, 1) <= kAssistRowWords);
     return align_up(capacity_rows * kTripleWords, kUnitWords);
 }
 
@@ -220,6 +222,10 @@ void make_combine_tiling(const CommunicatorLimits& limits, const Machine& machin
     tiling->assist_info = addresses.assist_info;
     tiling->ep_send_counts = addresses.ep_send_counts;
     tiling->expert_scales = has_expert_scales(call) ? addresses.expert_scales : 0;
+    // What the sender weighs with. A rank without tokens has no expert_scales either, and weighs as the others do.
+    const bool is_weighted = sums_by_rank(limits) && is_passed(call.expert_scales);
+    signature.has_expert_scales = is_weighted ? 1 : 0;
+    tiling->expand_scales = is_weighted ? addresses.expand_scales : 0;
     tiling->shared_expert_x = is_given(call.shared_expert_x) ? addresses.shared_expert_x : 0;
     tiling->x_out = addresses.x_out;
     tiling->capacity_rows = static_cast<uint32_t>(g.capacity_rows);

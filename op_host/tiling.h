@@ -35,6 +35,7 @@ struct DispatchAddresses {
 struct CombineAddresses {
     uint64_t expand_x, expert_ids, assist_info, ep_send_counts, expert_scales, x_out;
     uint64_t x_active_mask = 0, shared_expert_x = 0, performance_info = 0;  // 0 where the call has none
+    uint64_t expand_scales = 0;                                             // where rows are summed by rank
 };
 
 void make_dispatch_tiling(const CommunicatorLimits& limits, const Machine& machine, const DispatchCall& call,

@@ -18,8 +18,9 @@ namespace ascend_deepep::binding {
 namespace {
 
 CommunicatorLimits make_limits(uint32_t num_ranks, uint32_t max_tokens, uint32_t hidden, uint32_t num_topk,
-                               uint32_t num_experts, uint32_t shared_expert_num, uint32_t per_expert_copies) {
-    return {num_ranks, max_tokens, hidden, num_topk, num_experts, shared_expert_num, per_expert_copies};
+                               uint32_t num_experts, uint32_t shared_expert_num, uint32_t per_expert_copies,
+                               uint32_t combine_reduce) {
+    return {num_ranks, max_tokens, hidden, num_topk, num_experts, shared_expert_num, per_expert_copies, combine_reduce};
 }
 
 py::dict limits() {
@@ -122,15 +123,15 @@ void bind_communicator(py::module_& module) {
     py::class_<Communicator, std::shared_ptr<Communicator>>(module, "Communicator")
         .def(py::init([](const std::string& name, uint32_t rank, uint32_t num_ranks, uint32_t max_tokens,
                          uint32_t hidden, uint32_t num_topk, uint32_t num_experts, uint32_t shared_expert_num,
-                         uint32_t per_expert_copies, uint32_t num_cores, uint32_t timeout_ms, uint64_t window_bytes,
-                         uint32_t queue_depth, const std::string& combine_engine, const std::string& policy,
-                         const py::function& all_gather, const std::string& target, uint64_t heap_bytes,
-                         uint32_t queues_per_peer, const std::string& roles) {
+                         uint32_t per_expert_copies, uint32_t combine_reduce, uint32_t num_cores, uint32_t timeout_ms,
+                         uint64_t window_bytes, uint32_t queue_depth, const std::string& combine_engine,
+                         const std::string& policy, const py::function& all_gather, const std::string& target,
+                         uint64_t heap_bytes, uint32_t queues_per_peer, const std::string& roles) {
                  CommunicatorOptions options;
                  options.name = name;
                  options.rank = rank;
                  options.limits = make_limits(num_ranks, max_tokens, hidden, num_topk, num_experts, shared_expert_num,
-                                              per_expert_copies);
+                                              per_expert_copies, combine_reduce);
                  options.num_cores = num_cores;
                  options.timeout_ms = timeout_ms;
                  options.window_bytes = window_bytes;
@@ -145,10 +146,10 @@ void bind_communicator(py::module_& module) {
              }),
              py::kw_only(), py::arg("name"), py::arg("rank"), py::arg("num_ranks"), py::arg("max_tokens"),
              py::arg("hidden"), py::arg("num_topk"), py::arg("num_experts"), py::arg("shared_expert_num") = 0,
-             py::arg("per_expert_copies") = 0, py::arg("num_cores") = 0, py::arg("timeout_ms") = 0,
-             py::arg("window_bytes") = 0, py::arg("queue_depth") = 0, py::arg("combine_engine") = "mte",
-             py::arg("policy") = "", py::arg("all_gather"), py::arg("target") = "", py::arg("heap_bytes") = 0,
-             py::arg("queues_per_peer") = 0, py::arg("roles") = "")
+             py::arg("per_expert_copies") = 0, py::arg("combine_reduce") = 0, py::arg("num_cores") = 0,
+             py::arg("timeout_ms") = 0, py::arg("window_bytes") = 0, py::arg("queue_depth") = 0,
+             py::arg("combine_engine") = "mte", py::arg("policy") = "", py::arg("all_gather"), py::arg("target") = "",
+             py::arg("heap_bytes") = 0, py::arg("queues_per_peer") = 0, py::arg("roles") = "")
         .def_property_readonly("name", [](const Communicator& self) { return self.options().name; })
         .def_property_readonly("target", &Communicator::target)
         .def_property_readonly("rank", [](const Communicator& self) { return self.options().rank; })
@@ -179,14 +180,14 @@ void bind_of_limits(py::module_& module, const char* name, Function function) {
     module.def(
         name,
         [function](uint32_t num_ranks, uint32_t max_tokens, uint32_t hidden, uint32_t num_topk, uint32_t num_experts,
-                   uint32_t shared_expert_num, uint32_t per_expert_copies) {
+                   uint32_t shared_expert_num, uint32_t per_expert_copies, uint32_t combine_reduce) {
             return with_errors([&] {
                 return function(checked(make_limits(num_ranks, max_tokens, hidden, num_topk, num_experts,
-                                                    shared_expert_num, per_expert_copies)));
+                                                    shared_expert_num, per_expert_copies, combine_reduce)));
             });
         },
         py::arg("num_ranks"), py::arg("max_tokens"), py::arg("hidden"), py::arg("num_topk"), py::arg("num_experts"),
-        py::arg("shared_expert_num") = 0, py::arg("per_expert_copies") = 0);
+        py::arg("shared_expert_num") = 0, py::arg("per_expert_copies") = 0, py::arg("combine_reduce") = 0);
 }
 
 }  // namespace

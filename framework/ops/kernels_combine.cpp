@@ -19,6 +19,7 @@ Tensor run_combine(const KernelDevice& device, const CombineArguments& a) {
     const bool is_weighted = op_host::has_expert_scales(call);
     const Tensor expert_scales = is_weighted ? device.plain(a.expert_scales) : a.expert_scales;
     const PlainTensor mask(device, a.x_active_mask);
+    const PlainTensor expand_scales(device, a.expand_scales);
     const PlainTensor shared_expert_x(device, a.shared_expert_x);
     PlainTensor performance(device, a.performance_info);
     Tensor x_out = device.empty({expert_ids.size(0), expand_x.size(1)}, dtype_code(expand_x), expand_x);
@@ -31,10 +32,12 @@ Tensor run_combine(const KernelDevice& device, const CombineArguments& a) {
         .x_active_mask = mask.data<bool>(),
         .shared_expert_x = shared_expert_x.data<void>(),
         .performance_info = performance.data<int64_t>(),
-        .x_out = x_out.data_ptr()};
+        .x_out = x_out.data_ptr(),
+        .expand_scales = expand_scales.data<float>()};
     std::vector<AtenTensorHandle> used{expand_x.get(),       expert_ids.get(),    assist_info.get(),
                                        ep_send_counts.get(), expert_scales.get(), x_out.get()};
-    for (const PlainTensor* tensor : {&mask, &shared_expert_x, static_cast<const PlainTensor*>(&performance)})
+    for (const PlainTensor* tensor :
+         {&mask, &expand_scales, &shared_expert_x, static_cast<const PlainTensor*>(&performance)})
         tensor->add_to(&used);
     raise_if_bad(device.launch(used, [&] { return scope.communicator().combine(call, buffers); }));
     performance.write_back();

@@ -36,7 +36,8 @@ op_host::CombineAddresses addresses(const CombineBuffers& b) {
             .x_out = address(b.x_out),
             .x_active_mask = address(b.x_active_mask),
             .shared_expert_x = address(b.shared_expert_x),
-            .performance_info = address(b.performance_info)};
+            .performance_info = address(b.performance_info),
+            .expand_scales = address(b.expand_scales)};
 }
 
 }  // namespace ascend_deepep

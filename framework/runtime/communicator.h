@@ -75,6 +75,7 @@ struct CombineBuffers {
     const void* shared_expert_x;
     int64_t* performance_info;
     void* x_out;
+    const float* expand_scales = nullptr;  // where rows are summed by rank, weighted
 };
 op_host::DispatchAddresses addresses(const DispatchBuffers& buffers);
 op_host::CombineAddresses addresses(const CombineBuffers& buffers);

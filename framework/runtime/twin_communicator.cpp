@@ -185,6 +185,7 @@ op_host::Status TwinCommunicator::combine(const op_host::CombineCall& call, cons
                 {buffers.ep_send_counts, tensor_bytes(call.ep_send_counts)},
                 {buffers.expert_scales, tensor_bytes(call.expert_scales)},
                 {buffers.x_active_mask, tensor_bytes(call.x_active_mask)},
+                {buffers.expand_scales, tensor_bytes(call.expand_scales)},
                 {buffers.shared_expert_x, tensor_bytes(call.shared_expert_x)},
                 {buffers.performance_info, tensor_bytes(call.performance_info)},
                 {buffers.x_out, num_tokens * hidden * kElementBytes}},

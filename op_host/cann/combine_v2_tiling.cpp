@@ -24,6 +24,7 @@ ge::graphStatus tile_combine(gert::TilingContext* context) {
         // op_host clears those of absent tensors; the entry takes the others for "there is one".
         op_host::CombineAddresses marks{};
         marks.expert_scales = marks.x_active_mask = marks.shared_expert_x = marks.performance_info = 1;
+        marks.expand_scales = 1;
         const op_host::Status status = check(*context, found, arguments.call);
         if (status.ok()) {
             op_host::make_combine_tiling(found.limits, found.machine, found.engine, arguments.call, marks, tiling);

@@ -2,56 +2,16 @@
 //
 // Reduce: waits for the rows of a token and sums them in float32, column ascending, multiply then add, what this rank
 // has computed of a shared expert last, one rounding to the output type. Layer: combine. Bitwise independent of arrival
-// order and of the number of ranks.
+// order and of the number of ranks. By rank (docs/protocol.md, "Sums by rank"), partials take the place of rows, and
+// that of this rank's own rows is summed here.
 #ifndef ASCEND_DEEPEP_COMBINE_REDUCE_H
 #define ASCEND_DEEPEP_COMBINE_REDUCE_H
 
 #include "combine/send.h"
+#include "combine/sum.h"
 #include "quant/combine_int8.h"
 
 namespace ascend_deepep::kernel {
-
-// Adds two words of 16 B each of a row to the sums of their elements. A product and a sum are two roundings: never
-// fused.
-template <typename T, bool kIsWeighted>
-__simt_callee__ inline void add_pack(float* low, float* high, __ubuf__ uint4* from, float weight) {
-    const uint4 first = from[0];
-    const uint4 second = from[1];
-    const uint32_t words[kPackWords] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
-    ASCEND_DEEPEP_KEEP_LOOP
-    for (uint32_t i = 0; i < kPackWords; ++i) {
-        const float terms[2] = {low_element(words[i], T()), high_element(words[i], T())};
-        low[i] = low[i] + (kIsWeighted ? weight * terms[0] : terms[0]);
-        high[i] = high[i] + (kIsWeighted ? weight * terms[1] : terms[1]);
-    }
-}
-
-// out[i] = sum over rows, in order, of weight * row[i], without weights the plain sum; then of addend[i], where there
-// is one. No rows and no addend: zeros.
-template <typename T, bool kIsWeighted>
-__simt_vf__ __launch_bounds__(1024) inline void sum_rows(__ubuf__ T* out, __ubuf__ uint4* rows, __ubuf__ float* weights,
-                                                         __ubuf__ uint4* addend, uint32_t num_rows,
-                                                         uint32_t row_elements, uint32_t num_elements,
-                                                         uint32_t has_addend) {
-    const uint32_t row_packs = row_elements / kPackElements;
-    const uint32_t num_packs = num_elements / kPackElements;
-    for (uint32_t pack = threadIdx.x; pack < num_packs; pack += blockDim.x) {
-        float low[kPackWords], high[kPackWords];
-        for (uint32_t i = 0; i < kPackWords; ++i)
-            low[i] = high[i] = 0.0F;
-        for (uint32_t row = 0; row < num_rows; ++row) {
-            add_pack<T, kIsWeighted>(low, high, rows + (row * row_packs + pack) * kPackLoads,
-                                     kIsWeighted ? weights[row] : 1.0F);
-        }
-        if (has_addend != 0) add_pack<T, false>(low, high, addend + pack * kPackLoads, 1.0F);
-        __ubuf__ T* to = out + pack * kPackElements;
-        ASCEND_DEEPEP_KEEP_LOOP
-        for (uint32_t i = 0; i < kPackWords; ++i) {
-            round_to(to + 2 * i, low[i]);
-            round_to(to + 2 * i + 1, high[i]);
-        }
-    }
-}
 
 struct ReduceBuffers {
     AscendC::TBuf<AscendC::TPosition::VECCALC> rows, out, addend, scales, weights;
@@ -60,24 +20,28 @@ struct ReduceBuffers {
 
     __aicore__ inline void begin(CoreContext& ctx, const CombineTiling& tiling) {
         if (tiling.is_int8 != 0) wire.begin(ctx, wire_tile_blocks(tiling.reduce_blocks) * kBlockDataBytes);
-        const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
+        const uint32_t tile = tile_bytes(tiling);
+        const uint32_t num_tiles = tiling.common.num_columns + (sums_by_rank(tiling.common) ? 1 : 0);
         const uint32_t scale_bytes = static_cast<uint32_t>(align_up(kMaxColumns * sizeof(float), kUnitBytes));
-        ctx.pipe->InitBuffer(rows, tiling.common.num_columns * tile_bytes);
-        ctx.pipe->InitBuffer(out, tile_bytes);
-        ctx.pipe->InitBuffer(addend, tiling.shared_expert_x != 0 ? tile_bytes : kUnitBytes);
+        ctx.pipe->InitBuffer(rows, num_tiles * tile);
+        ctx.pipe->InitBuffer(out, tile);
+        ctx.pipe->InitBuffer(addend, tiling.shared_expert_x != 0 ? tile : kUnitBytes);
         ctx.pipe->InitBuffer(scales, scale_bytes);
         ctx.pipe->InitBuffer(weights, scale_bytes);
         flags.begin(ctx, tiling.row.blocks);
     }
 };
 
-// The live columns of a token, ascending, and where their rows are.
+// The live columns of a token, ascending, and where their rows are. By rank: the first live column of each rank, and
+// where the rank's partial is.
 struct LiveColumns {
     uint32_t column[kMaxColumns];
     uint32_t source[kMaxColumns];  // the rank that computes the row
     uint64_t row[kMaxColumns];     // address of its slot in the window; in expand_x where `is_own`
     bool is_own[kMaxColumns];
     uint32_t count;
+    uint32_t own_row[kMaxColumns];  // by rank: rows of expand_x that make up this rank's own partial, in order
+    uint32_t num_own;
     bool has_addend;  // its row of shared_expert_x counts
 };
 
@@ -88,16 +52,23 @@ __aicore__ inline GM_ADDR received_row(const CoreContext& ctx, uint32_t token, u
 
 __aicore__ inline void add_column(const CoreContext& ctx, const CombineTiling& tiling, uint32_t token, uint32_t column,
                                   uint32_t source, LiveColumns& live) {
+    const bool is_own = source == tiling.common.rank && reads_own_rows(tiling);
+    uint32_t own_row = 0;
+    if (is_own) {
+        __gm__ uint32_t* rows = (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kOwnRows);
+        own_row = load(rows + uint64_t(token) * tiling.common.num_columns + column);
+    }
+    if (sums_by_rank(tiling.common)) {
+        if (is_own) live.own_row[live.num_own++] = own_row;
+        for (uint32_t i = 0; i < live.count; ++i) {
+            if (live.source[i] == source) return;
+        }
+    }
     const uint32_t i = live.count++;
     live.column[i] = column;
     live.source[i] = source;
-    live.is_own[i] = source == tiling.common.rank && reads_own_rows(tiling);
-    if (live.is_own[i]) {
-        __gm__ uint32_t* rows = (__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kOwnRows);
-        live.row[i] = (uint64_t)expert_row(tiling, load(rows + uint64_t(token) * tiling.common.num_columns + column));
-    } else {
-        live.row[i] = (uint64_t)received_row(ctx, token, column);
-    }
+    live.is_own[i] = is_own;
+    live.row[i] = (uint64_t)(is_own ? expert_row(tiling, own_row) : received_row(ctx, token, column));
 }
 
 __aicore__ inline LiveColumns live_columns(const CoreContext& ctx, const CombineTiling& tiling, uint32_t token) {
@@ -121,9 +92,19 @@ __aicore__ inline LiveColumns live_columns(const CoreContext& ctx, const Combine
     return live;
 }
 
+// By rank: weights of the own rows. Other partials are sums of weighted rows.
+__aicore__ inline void load_own_weights(const CombineTiling& tiling, ReduceBuffers& ub, const LiveColumns& live) {
+    if (tiling.expand_scales == 0) return;
+    sync<AscendC::HardEvent::V_S>();  // the sum before has read its weights
+    for (uint32_t i = 0; i < live.num_own; ++i)
+        ub.weights.Get<uint32_t>().SetValue(i, row_weight_bits(tiling, live.own_row[i]));
+    sync<AscendC::HardEvent::S_V>();
+}
+
 // Weights of the live columns, dense; shared experts have none. Weights of others are never used, whatever they are.
 __aicore__ inline void load_weights(const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
                                     const LiveColumns& live) {
+    if (sums_by_rank(tiling.common)) return load_own_weights(tiling, ub, live);
     if (tiling.expert_scales == 0) return;
     const uint32_t num_topk = tiling.common.num_topk;
     const uint32_t bytes = num_topk * static_cast<uint32_t>(sizeof(float));
@@ -138,21 +119,6 @@ __aicore__ inline void load_weights(const CombineTiling& tiling, ReduceBuffers& 
     sync<AscendC::HardEvent::S_MTE2>();
 }
 
-template <typename T, bool kIsWeighted>
-__aicore__ inline void start_sum(const CombineTiling& tiling, ReduceBuffers& ub, const LiveColumns& live,
-                                 uint32_t row_elements, uint32_t num_elements) {
-    asc_vf_call<sum_rows<T, kIsWeighted>>(dim3(tiling.common.simt_width), ub_pointer(ub.out.Get<T>()),
-                                          (__ubuf__ uint4*)ub_pointer(ub.rows.Get<uint8_t>()),
-                                          ub_pointer(ub.weights.Get<float>()),
-                                          (__ubuf__ uint4*)ub_pointer(ub.addend.Get<uint8_t>()), live.count,
-                                          row_elements, num_elements, live.has_addend ? 1U : 0U);
-}
-
-// Blocks of a row of 16-bit elements: what is summed at a time is counted in them, however the row travels.
-__aicore__ inline uint32_t element_blocks(const CombineTiling& tiling) {
-    return blocks_for(uint64_t(tiling.common.hidden) * kElementBytes);
-}
-
 // Data bytes [begin, end) of a slot, by whole blocks, to UB. Returns where `begin` is in it.
 __aicore__ inline uint32_t read_range(const AscendC::LocalTensor<uint8_t>& to, GM_ADDR slot, uint32_t begin,
                                       uint32_t end) {
@@ -161,26 +127,48 @@ __aicore__ inline uint32_t read_range(const AscendC::LocalTensor<uint8_t>& to, G
     return begin - first * kBlockDataBytes;
 }
 
-// Bytes [begin, begin + bytes) of the live rows, from a block's data on, to the tiles that are summed.
+// Parts of the live rows, by rank of partials from elsewhere, to the tiles that are summed.
 __aicore__ inline void read_tiles(const CombineTiling& tiling, ReduceBuffers& ub, const LiveColumns& live,
-                                  uint32_t begin, uint32_t bytes) {
-    const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
-    const uint32_t first = begin / kBlockDataBytes;
+                                  const Tile& tile) {
     for (uint32_t i = 0; i < live.count; ++i) {
-        const AscendC::LocalTensor<uint8_t> tile = ub.rows.Get<uint8_t>()[i * tile_bytes];
-        if (live.is_own[i]) {
-            copy_in(tile, (GM_ADDR)live.row[i] + begin, bytes);
-        } else {
-            read_blocks(tile, (GM_ADDR)live.row[i] + first * kBlockBytes, blocks_for(bytes));  // ORDER P7
+        const AscendC::LocalTensor<uint8_t> to = ub.rows.Get<uint8_t>()[i * tile_bytes(tiling)];
+        if (!live.is_own[i]) {
+            read_blocks(to, (GM_ADDR)live.row[i] + tile.first_block * kBlockBytes, blocks_for(tile.bytes));  // ORDER P7
+        } else if (!sums_by_rank(tiling.common)) {
+            copy_in(to, (GM_ADDR)live.row[i] + tile.offset, tile.bytes);
         }
     }
+}
+
+// By rank: the part of this rank's own partial, rounded as if it had come from elsewhere, to its place among the tiles.
+// Its rows lie behind the partials.
+template <typename T>
+__aicore__ inline void sum_own_rows(const CombineTiling& tiling, ReduceBuffers& ub, const LiveColumns& live,
+                                    const Tile& tile) {
+    uint32_t own = 0;
+    while (own < live.count && !live.is_own[own])
+        ++own;
+    if (own == live.count) return;
+    const AscendC::LocalTensor<uint8_t> rows = ub.rows.Get<uint8_t>()[live.count * tile_bytes(tiling)];
+    for (uint32_t i = 0; i < live.num_own; ++i)
+        copy_in(rows[i * tile_bytes(tiling)], expert_row(tiling, live.own_row[i]) + tile.offset, tile.bytes);
+    sync<AscendC::HardEvent::MTE2_V>();
+    const SumOperands operands{ub.rows.Get<uint8_t>()[own * tile_bytes(tiling)],
+                               rows,
+                               ub.weights.Get<float>(),
+                               rows,
+                               live.num_own,
+                               tiling.expand_scales != 0,
+                               false,
+                               kBlockDataBytes};
+    start_sum<T>(tiling, operands, tile.bytes);
+    AscendC::PipeBarrier<PIPE_V>();  // the partial, then the sum of partials
 }
 
 // Elements [first, first + count) of the live rows, which travel as int8, to the tiles that are summed.
 template <typename T>
 __aicore__ inline void decode_tiles(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub,
                                     const LiveColumns& live, uint32_t first, uint32_t count) {
-    const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
     constexpr uint32_t kScaleBytes = kElementBytes;
     const uint32_t scales_begin = tiling.row.scale_offset + first / kCombineGroup * kScaleBytes;
     const uint32_t scales_end = scales_begin + count / kCombineGroup * kScaleBytes;
@@ -193,7 +181,7 @@ __aicore__ inline void decode_tiles(CoreContext& ctx, const CombineTiling& tilin
         const uint32_t scales = read_range(wire[scales_at], slot, scales_begin, scales_end);
         ub.wire.fill_done();
         asc_vf_call<decode_wire<T>>(dim3(tiling.common.simt_width),
-                                    (__ubuf__ T*)ub_pointer(ub.rows.Get<uint8_t>()[i * tile_bytes]),
+                                    (__ubuf__ T*)ub_pointer(ub.rows.Get<uint8_t>()[i * tile_bytes(tiling)]),
                                     (__ubuf__ uint4*)ub_pointer(wire[values]),
                                     (__ubuf__ uint32_t*)ub_pointer(wire[scales_at + scales]), count / kPackElements);
         ub.wire.release();
@@ -205,34 +193,30 @@ __aicore__ inline void decode_tiles(CoreContext& ctx, const CombineTiling& tilin
 template <typename T>
 __aicore__ inline void sum_tile(CoreContext& ctx, const CombineTiling& tiling, ReduceBuffers& ub, uint32_t token,
                                 const LiveColumns& live, uint32_t first_block) {
-    const uint32_t left = element_blocks(tiling) - first_block;
-    const uint32_t blocks = left < tiling.reduce_blocks ? left : tiling.reduce_blocks;
-    const uint32_t tile_bytes = tiling.reduce_blocks * kBlockDataBytes;
-    const uint32_t row_bytes = tiling.common.hidden * kElementBytes;
-    const uint32_t offset = first_block * kBlockDataBytes;
-    const uint32_t bytes =
-        row_bytes - offset < blocks * kBlockDataBytes ? row_bytes - offset : blocks * kBlockDataBytes;
+    const Tile tile = tile_at(tiling, first_block);
+    const uint64_t place = uint64_t(token) * tiling.common.hidden * kElementBytes + tile.offset;
+    const bool is_by_rank = sums_by_rank(tiling.common);
     sync<AscendC::HardEvent::V_MTE2>();
     if (tiling.is_int8 != 0) {
-        decode_tiles<T>(ctx, tiling, ub, live, offset / kElementBytes, bytes / kElementBytes);
+        decode_tiles<T>(ctx, tiling, ub, live, tile.offset / kElementBytes, tile.bytes / kElementBytes);
     } else {
-        read_tiles(tiling, ub, live, offset, bytes);
+        read_tiles(tiling, ub, live, tile);
     }
-    if (live.has_addend) {
-        copy_in(ub.addend.Get<uint8_t>(), (GM_ADDR)tiling.shared_expert_x + uint64_t(token) * row_bytes + offset,
-                bytes);
-    }
+    if (is_by_rank) sum_own_rows<T>(tiling, ub, live, tile);
+    if (live.has_addend) copy_in(ub.addend.Get<uint8_t>(), (GM_ADDR)tiling.shared_expert_x + place, tile.bytes);
     sync<AscendC::HardEvent::MTE2_V>();
     sync<AscendC::HardEvent::MTE3_V>();
-    const uint32_t stride = tile_bytes / kElementBytes;
-    const uint32_t elements = bytes / kElementBytes;
-    if (tiling.expert_scales != 0) {
-        start_sum<T, true>(tiling, ub, live, stride, elements);
-    } else {
-        start_sum<T, false>(tiling, ub, live, stride, elements);
-    }
+    const SumOperands operands{ub.out.Get<uint8_t>(),
+                               ub.rows.Get<uint8_t>(),
+                               ub.weights.Get<float>(),
+                               ub.addend.Get<uint8_t>(),
+                               live.count,
+                               tiling.expert_scales != 0 && !is_by_rank,
+                               live.has_addend,
+                               kBlockDataBytes};
+    start_sum<T>(tiling, operands, tile.bytes);
     sync<AscendC::HardEvent::V_MTE3>();
-    copy_out((GM_ADDR)tiling.x_out + uint64_t(token) * row_bytes + offset, ub.out.Get<uint8_t>(), bytes);
+    copy_out((GM_ADDR)tiling.x_out + place, ub.out.Get<uint8_t>(), tile.bytes);
 }
 
 // All rows of the token that come from elsewhere are in the window. False: they will not come.

@@ -7,6 +7,7 @@
 #define ASCEND_DEEPEP_COMBINE_SEND_H
 
 #include "combine/control.h"
+#include "combine/partial.h"
 #include "protocol/urma_queue.h"
 #include "quant/combine_int8.h"
 #include "quant/row_ring.h"
@@ -17,54 +18,34 @@ __aicore__ inline WindowRegion combine_half(uint64_t uses) {
     return uses % kNumHalves == 0 ? WindowRegion::kCombineHalf0 : WindowRegion::kCombineHalf1;
 }
 
-// Rows [begin, end) that local expert `expert` computed for rank `to`.
-struct RowRange {
-    uint32_t begin;
-    uint32_t end;
-};
-
-__aicore__ inline RowRange rows_for(const CombineTiling& tiling, uint32_t expert, uint32_t to) {
-    const uint32_t block = expert * tiling.common.num_ranks + to;
-    __gm__ int32_t* counts = (__gm__ int32_t*)tiling.ep_send_counts;
-    return RowRange{block == 0 ? 0U : static_cast<uint32_t>(load(counts + block - 1)),
-                    static_cast<uint32_t>(load(counts + block))};
-}
-
-__aicore__ inline uint32_t slot_index(const CombineTiling& tiling, uint32_t row) {
-    __gm__ int32_t* triple = (__gm__ int32_t*)tiling.assist_info + uint64_t(row) * kTripleWords;
-    return static_cast<uint32_t>(load(triple + 1)) * tiling.common.num_columns +
-           static_cast<uint32_t>(load(triple + 2));
-}
-
-__aicore__ inline GM_ADDR expert_row(const CombineTiling& tiling, uint32_t row) {
-    return (GM_ADDR)tiling.expand_x + uint64_t(row) * tiling.common.hidden * kElementBytes;
-}
-
-// Reduce reads rows of this rank's own tokens from expand_x. Those that travel as int8 take the way of all others: what
-// a token's sum is may not depend on the rank that hosts its experts.
-__aicore__ inline bool reads_own_rows(const CombineTiling& tiling) {
-    return tiling.is_int8 == 0;
-}
-
-// Rows in wire format: as they are, or as int8 with their scales.
+// Rows in wire format: as they are, as int8 with their scales, or summed by rank.
 class RowImages {
   public:
     __aicore__ inline void begin(CoreContext& ctx, const CombineTiling& tiling) {
         images_.begin(ctx, tiling.row.blocks, ctx.tag);
+        if (sums_by_rank(tiling.common)) partials_.begin(ctx, tiling);
         if (tiling.is_int8 == 0) return;
         rows_.begin(ctx, tiling.common.hidden * kElementBytes);
         rows_.open(ctx);
     }
 
+    // By rank: the partial that begins with `row`.
     __aicore__ inline void put_row(const CombineTiling& tiling, uint32_t row, GM_ADDR to) {
         const uint32_t bytes = tiling.common.hidden * kElementBytes;
+        const bool is_bf16 = tiling.dtype == static_cast<uint32_t>(Dtype::kBf16);
         images_.acquire();
-        if (tiling.is_int8 == 0) {
+        if (sums_by_rank(tiling.common)) {
+            if (is_bf16) {
+                partials_.sum<bfloat16_t>(tiling, row, images_.current());
+            } else {
+                partials_.sum<half>(tiling, row, images_.current());
+            }
+        } else if (tiling.is_int8 == 0) {
             images_.fill(0, expert_row(tiling, row), bytes);
         } else {
             copy_in(rows_.acquire(), expert_row(tiling, row), bytes);
             rows_.fill_done();
-            if (tiling.dtype == static_cast<uint32_t>(Dtype::kBf16)) {
+            if (is_bf16) {
                 quantise<bfloat16_t>(tiling);
             } else {
                 quantise<half>(tiling);
@@ -90,6 +71,7 @@ class RowImages {
 
     BlockImages images_;
     RowRing rows_;
+    PartialSums partials_;
 };
 
 // The rows of `to` that are dealt to this core, straight into its window.
@@ -100,6 +82,7 @@ __aicore__ inline void put_rows(CoreContext& ctx, const CombineTiling& tiling, R
         const RowRange rows = rows_for(tiling, expert, to);
         const uint32_t skip = (index + tiling.send.count - rows.begin % tiling.send.count) % tiling.send.count;
         for (uint32_t row = rows.begin + skip; row < rows.end; row += tiling.send.count) {
+            if (!is_sent(tiling, row)) continue;
             images.put_row(tiling, row, half + uint64_t(slot_index(tiling, row)) * ctx.tiling->window.row_slot_bytes);
         }
     }
@@ -115,7 +98,11 @@ __aicore__ inline void send_mte(CoreContext& ctx, const CombineTiling& tiling, u
     images.end(ctx, tiling);
 }
 
-__aicore__ inline uint32_t rows_to(const CombineTiling& tiling, uint32_t to) {
+// What goes to one peer: rows, or partials.
+__aicore__ inline uint32_t rows_to(const CoreContext& ctx, const CombineTiling& tiling, uint32_t to) {
+    if (sums_by_rank(tiling.common)) {
+        return load((__gm__ uint32_t*)workspace_region(ctx, WorkspaceRegion::kPartials) + to);
+    }
     uint32_t total = 0;
     for (uint32_t expert = 0; expert < tiling.common.local_experts; ++expert) {
         const RowRange rows = rows_for(tiling, expert, to);
@@ -129,9 +116,27 @@ __aicore__ inline uint32_t staging_rows(const CoreContext& ctx) {
     return kCombineStagingRows / ctx.tiling->queues_per_peer;
 }
 
-// Where the sending by one queue stands: words of a UB table. kExpert and kDone: the next row is the kDone-th of the
-// rows that follow the beginning of kExpert's.
+// Where the sending by one queue stands: words of a UB table. kExpert and kDone: it has passed by the rows of the experts
+// before kExpert, and by kDone of that one's.
 enum class SendWord : uint32_t { kExpert = 0, kDone = 1, kSent = 2, kTotal = 3, kCount = 4 };
+
+// Moves on to a row that is sent to `peer`, past `count` others that are. There is one.
+__aicore__ inline void skip_rows(const CombineTiling& tiling, uint32_t peer, uint32_t count, uint32_t& expert,
+                                 uint32_t& done) {
+    RowRange rows = rows_for(tiling, expert, peer);
+    for (;;) {
+        if (rows.begin + done >= rows.end) {
+            rows = rows_for(tiling, ++expert, peer);
+            done = 0;
+            continue;
+        }
+        if (is_sent(tiling, rows.begin + done)) {
+            if (count == 0) return;
+            --count;
+        }
+        ++done;
+    }
+}
 
 // One row by a queue, when its ring and its staging slots allow. True: one was sent.
 __aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, RowImages& images, WqeWriter& writer,
@@ -143,16 +148,13 @@ __aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, R
     if (!is_staging_free || free_wqes(ctx, id, sent) == 0) return false;
     uint32_t expert = state.GetValue(static_cast<uint32_t>(SendWord::kExpert));
     uint32_t done = state.GetValue(static_cast<uint32_t>(SendWord::kDone));
-    RowRange rows = rows_for(tiling, expert, id.peer);
-    while (rows.begin + done >= rows.end) {
-        ++expert;
-        done -= rows.end - rows.begin;
-        rows = rows_for(tiling, expert, id.peer);
-    }
+    // The next item of this queue: the first passes by those of the queues before it, each other one by a round of all.
+    skip_rows(tiling, id.peer, sent == 0 ? id.number : ctx.tiling->queues_per_peer - 1, expert, done);
+    const uint32_t row = rows_for(tiling, expert, id.peer).begin + done;
     const uint32_t row_bytes = ctx.tiling->window.row_slot_bytes;
     GM_ADDR staging = ctx.window + region_offset(ctx, WindowRegion::kCombineStaging) +
                       (uint64_t(id.peer) * kCombineStagingRows + id.number * staging_rows(ctx)) * row_bytes;
-    images.put_row(tiling, rows.begin + done, staging + uint64_t(slot) * row_bytes);
+    images.put_row(tiling, row, staging + uint64_t(slot) * row_bytes);
     sync<AscendC::HardEvent::MTE3_S>();  // ORDER P15: the row in its staging slot, then its WQE
     writer.slots().SetValue(0, slot);
     sync<AscendC::HardEvent::S_V>();
@@ -161,13 +163,13 @@ __aicore__ inline bool send_one(CoreContext& ctx, const CombineTiling& tiling, R
                          region_offset(ctx, combine_half(ctx.uses)),
                          row_bytes,
                          tiling.row.blocks * kBlockBytes,
-                         slot_index(tiling, rows.begin + done),
+                         slot_index(tiling, row),
                          1,
                          sent,
                          1};
     writer.write(ctx, batch);
     state.SetValue(static_cast<uint32_t>(SendWord::kExpert), expert);
-    state.SetValue(static_cast<uint32_t>(SendWord::kDone), done + ctx.tiling->queues_per_peer);
+    state.SetValue(static_cast<uint32_t>(SendWord::kDone), done + 1);
     state.SetValue(static_cast<uint32_t>(SendWord::kSent), sent + 1);
     return true;
 }
@@ -183,9 +185,8 @@ __aicore__ inline void send_to_owned(CoreContext& ctx, const CombineTiling& tili
         for (uint32_t word = 0; word < kWords; ++word)
             state.SetValue(j * kWords + word, 0U);
         const QueueId id = owned_queue(ctx, index, tiling.send.count, j);
-        state.SetValue(j * kWords + static_cast<uint32_t>(SendWord::kDone), id.number);
         state.SetValue(j * kWords + static_cast<uint32_t>(SendWord::kTotal),
-                       items_of_queue(ctx, id, rows_to(tiling, id.peer)));
+                       items_of_queue(ctx, id, rows_to(ctx, tiling, id.peer)));
     }
     WqeWriter writer;
     writer.begin(ctx);
@@ -233,7 +234,7 @@ class RowGate {
   public:
     __aicore__ inline RowGate(const CoreContext& ctx, const CombineTiling& tiling) : ctx_(ctx), tiling_(tiling) {}
     __aicore__ inline uint32_t expected(const QueueId& id) const {
-        return items_of_queue(ctx_, id, rows_to(tiling_, id.peer));
+        return items_of_queue(ctx_, id, rows_to(ctx_, tiling_, id.peer));
     }
     __aicore__ inline void refresh() {}
     __aicore__ inline uint32_t ready(const QueueId&, uint32_t, uint32_t built) const { return built; }

@@ -6,8 +6,8 @@
 #ifndef ASCEND_DEEPEP_COMBINE_VALIDATE_H
 #define ASCEND_DEEPEP_COMBINE_VALIDATE_H
 
+#include "combine/chains.h"
 #include "protocol/leave.h"
-#include "routing/ids.h"
 
 namespace ascend_deepep::kernel {
 
@@ -126,13 +126,20 @@ __aicore__ inline Refusal check_trailer(CoreContext& ctx, const CombineTiling& t
         words[i] = load(from + i);
     const uint64_t sequence = trailer.sequence_low | (uint64_t(trailer.sequence_high) << 32);
     const uint64_t tag = trailer.tag_low | (uint64_t(trailer.tag_high) << 32);
-    const bool is_ours = trailer.magic == kAssistMagic && sequence < ctx.sequence &&
-                         tag == make_tag(load(&ctx.page->state.tag_base), sequence);
+    const bool has_weights = trailer.magic == kAssistMagicWeightedChains;
+    const bool has_chains = trailer.magic == kAssistMagicChains || has_weights;
+    const bool is_known = sums_by_rank(tiling.common) ? has_chains : trailer.magic == kAssistMagic;
+    const bool is_ours =
+        is_known && sequence < ctx.sequence && tag == make_tag(load(&ctx.page->state.tag_base), sequence);
     if (!is_ours) return refuse(tiling.common, Code::kForeignTriples, Field::kAssistInfo, 0, 0, 0);
     const uint32_t blocks = tiling.common.num_ranks * tiling.common.local_experts;
     const int32_t total = load((__gm__ int32_t*)tiling.ep_send_counts + blocks - 1);
     if (total != static_cast<int32_t>(trailer.num_rows)) {
         return refuse(tiling.common, Code::kBadCounts, Field::kEpSendCounts, blocks - 1, total, trailer.num_rows);
+    }
+    if (tiling.expand_scales != 0 && !has_weights) {
+        return refuse(tiling.common, Code::kMissing, Field::kExpandScales, 0, 0,
+                      static_cast<int64_t>(Field::kAssistInfo));
     }
     ctx.signature.dispatch_low = trailer.sequence_low;
     ctx.signature.dispatch_high = trailer.sequence_high;
@@ -208,7 +215,9 @@ __aicore__ inline Refusal validate(CoreContext& ctx, const CombineTiling& tiling
     if (pair != kNoBadPair) return ids_refusal(common, tiling.expert_ids, pair);
     if (tiling.capacity_rows == 0) return own_rows_refusal(ctx, tiling, 0, 0);
     // Legal one by one, and yet not what dispatch gave out: rows would go to wrong slots, or some would never come.
-    if (triples != trailer.triple_digest) return refuse(common, Code::kForeignTriples, Field::kAssistInfo, 0, 0, 0);
+    const ChainResult chains = validate_chains(ctx, tiling, trailer.num_rows);
+    if (!chains.is_good || triples + chains.digest != trailer.triple_digest)
+        return refuse(common, Code::kForeignTriples, Field::kAssistInfo, 0, 0, 0);
     if (ids != trailer.id_digest) return refuse(common, Code::kOtherIds, Field::kExpertIds, 0, 0, 0);
     return own_rows_refusal(ctx, tiling, trailer.num_rows, own_rows);
 }

@@ -39,6 +39,12 @@ enum class CopyMode : uint32_t {
     kPerExpert = 1  // one for each (token, expert)
 };
 
+// What a rank returns of a token that several of its experts have worked on.
+enum class CombineReduce : uint32_t {
+    kRow = 0,  // each expert's row
+    kRank = 1  // their sum, a partial
+};
+
 // What the scales of a dispatch are.
 enum class ScalesKind : uint32_t {
     kNone = 0,
@@ -69,7 +75,7 @@ struct CallSignature {
     uint32_t shared_expert_rank_num;
     uint32_t copy_mode;          // dispatch: CopyMode
     uint32_t scales;             // dispatch: pack_scales()
-    uint32_t has_expert_scales;  // dispatch: weights travel
+    uint32_t has_expert_scales;  // dispatch: weights travel; combine by rank: partials are weighted
 };
 static_assert(sizeof(CallSignature) == 64, "wire struct");
 constexpr uint32_t kSignatureWords = sizeof(CallSignature) / sizeof(uint32_t);

@@ -10,7 +10,7 @@
 namespace ascend_deepep {
 
 // Number of the layout as a whole: window, workspace, wire and tiling data. Raised by every change of any of them.
-constexpr uint32_t kLayoutAbi = 3;
+constexpr uint32_t kLayoutAbi = 4;
 
 constexpr uint32_t kMaxRanks = 1024;
 constexpr uint32_t kMaxExperts = 1024;

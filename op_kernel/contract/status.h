@@ -95,6 +95,7 @@ enum class Field : uint32_t {
     kCopyMode,
     kScalesKind,
     kHasExpertScales,
+    kCombineReduce,
     kCount
 };
 

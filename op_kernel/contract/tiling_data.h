@@ -60,6 +60,7 @@ struct CommonTiling {
     uint32_t is_refused;              // post `refusal`, move nothing
     uint32_t simt_width;              // threads of data-parallel SIMT functions
     uint32_t queues_per_peer;         // of this rank alone: ranks may differ
+    uint32_t combine_reduce;          // CombineReduce of the communicator
     uint64_t x_active_mask;           // u8 [num_tokens] or [num_tokens, num_topk], or 0
     uint64_t performance_info;        // i64 [num_ranks]: longest wait for a source in us, or 0
     uint64_t cycles_per_us;
@@ -78,7 +79,7 @@ struct DispatchTiling {
     uint64_t expand_x;               // [capacity_rows, hidden]
     uint64_t dynamic_scales;         // [capacity_rows, scale_bytes]
     uint64_t expand_scales;          // f32 [capacity_rows]
-    uint64_t assist_info;            // i32, three a row; then the trailer
+    uint64_t assist_info;            // i32, three a row; then the trailer; combine by rank: then the chains
     uint64_t ep_recv_counts;         // i32 [local_experts * num_ranks], inclusive prefix
     uint64_t expert_token_nums;      // i64 [local_experts]
     uint64_t assist_trailer_offset;  // i32 elements; 0 means no room (capacity 0)
@@ -108,6 +109,7 @@ struct CombineTiling {
     uint64_t assist_info;
     uint64_t ep_send_counts;   // i32 [local_experts * num_ranks]
     uint64_t expert_scales;    // f32 [num_tokens, num_topk], or 0: plain sum
+    uint64_t expand_scales;    // f32 [capacity_rows]: weights of rows, where they are summed by rank; or 0
     uint64_t shared_expert_x;  // [num_tokens, hidden], or 0
     uint64_t x_out;            // [num_tokens, hidden]
     uint64_t assist_trailer_offset;
@@ -125,19 +127,32 @@ struct CombineTiling {
 
 // Written by dispatch behind the triples, checked by combine: which dispatch the tensor belongs to.
 struct AssistTrailer {
-    uint32_t magic;
+    uint32_t magic;  // kAssistMagic, or of a communicator that sums by rank one of the other two
     uint32_t num_rows;
     uint32_t tag_low;  // tag of the dispatch
     uint32_t tag_high;
     uint32_t sequence_low;
     uint32_t sequence_high;
-    uint32_t triple_digest;  // of all triples, by row
+    uint32_t triple_digest;  // of all triples, by row, and of the chains
     uint32_t id_digest;      // of the ids that this rank dispatched, after the mask, and of the active tokens
 };
 static_assert(sizeof(AssistTrailer) == 32, "one unit");
 constexpr uint32_t kAssistMagic = 0xA5CED001U;
-constexpr uint32_t kTripleWords = 3;       // source rank, token, column
-constexpr uint32_t kAssistRowWords = 128;  // i32 elements that the tensor reserves per row
+constexpr uint32_t kAssistMagicChains = 0xA5CED002U;          // chains follow
+constexpr uint32_t kAssistMagicWeightedChains = 0xA5CED003U;  // and expand_scales was written
+constexpr uint32_t kTripleWords = 3;                          // source rank, token, column
+constexpr uint32_t kAssistRowWords = 128;                     // i32 elements that the tensor reserves per row
+
+// Rows of one token copy on the rank that computes them, column ascending, linked both ways. One a row, behind the
+// trailer, written where the communicator sums by rank.
+struct RowChain {
+    uint32_t next;      // 1 + the row of the copy's next column here; 0: none
+    uint32_t previous;  // 1 + the row of the one before; 0: none, the chain begins here
+};
+constexpr uint32_t kChainWords = sizeof(RowChain) / sizeof(uint32_t);
+constexpr uint64_t chain_word(uint64_t trailer_word, uint64_t row) {
+    return trailer_word + sizeof(AssistTrailer) / sizeof(uint32_t) + row * kChainWords;
+}
 
 }  // namespace ascend_deepep
 

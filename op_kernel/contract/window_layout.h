@@ -10,7 +10,7 @@
 
 namespace ascend_deepep {
 
-// The maxima of a communicator.
+// The maxima of a communicator, and what else shapes its calls alike on all ranks.
 struct CommunicatorLimits {
     uint32_t num_ranks;
     uint32_t max_tokens;
@@ -19,6 +19,7 @@ struct CommunicatorLimits {
     uint32_t num_experts;
     uint32_t shared_expert_num;
     uint32_t per_expert_copies = 0;  // 1: room for a copy per (token, expert), not only per (token, rank)
+    uint32_t combine_reduce = 0;     // CombineReduce
 };
 
 // The most experts of a rank. With shared experts the calls say how many ranks hold routed ones.
@@ -131,6 +132,7 @@ enum class WorkspaceRegion : uint32_t {
     kRecvRows,      // [source][local expert] u32, from control messages
     kRecvInfo,      // [source] {u32 copies, u32 tokens}
     kBlockBase,     // [local expert][source] u32, exclusive prefix of rows
+    kPartials,      // combine by rank: [rank] u32, partials that this rank returns
     kOwnRows,       // combine: [token][column] u32, the row of expand_x of a pair whose expert is on its own rank
     kCount
 };
@@ -156,6 +158,7 @@ constexpr uint64_t workspace_region_bytes(const CommunicatorLimits& limits, Work
         case WorkspaceRegion::kLiveIds:
             return uint64_t(limits.max_tokens) * (limits.num_topk + 1) * word;
         case WorkspaceRegion::kNumCopies:
+        case WorkspaceRegion::kPartials:
             return ranks * word;
         case WorkspaceRegion::kExpertRows:
             return (limits.num_experts + ranks) * word;

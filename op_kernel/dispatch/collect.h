@@ -9,9 +9,11 @@
 
 namespace ascend_deepep::kernel {
 
-// What goes with a row, a unit of UB each: its triple, and its weight.
+// What goes with a row, a unit of UB each: its triple, its weight, and its place in the chain of the copy's rows.
 constexpr uint32_t kUnitWords = kUnitBytes / sizeof(uint32_t);
-constexpr uint32_t kRowRecordWords = 2 * kUnitWords;
+constexpr uint32_t kWeightAt = kUnitWords;
+constexpr uint32_t kChainAt = 2 * kUnitWords;
+constexpr uint32_t kRowRecordWords = 3 * kUnitWords;
 constexpr uint32_t kWeightOne = 0x3F800000U;  // 1.0F
 
 // UB of the collect role.
@@ -62,6 +64,23 @@ __aicore__ inline void copy_out_scales(const DispatchTiling& tiling, CollectBuff
     copy_out((GM_ADDR)tiling.dynamic_scales + row * bytes, ub.copy.Get<uint8_t>()[tiling.token.scale_offset], bytes);
 }
 
+// Rows of the entries that a copy is for and whose expert is here, column ascending.
+struct CopyRows {
+    uint32_t column[kMaxColumns];
+    uint32_t row[kMaxColumns];
+    uint32_t count;
+};
+
+// Which rows stand before and behind the i-th: combine sums them where they are.
+__aicore__ inline void write_chain(const DispatchTiling& tiling, const AscendC::LocalTensor<uint32_t>& record,
+                                   const CopyRows& rows, uint32_t i) {
+    record.SetValue(kChainAt, i + 1 < rows.count ? rows.row[i + 1] + 1 : 0);
+    record.SetValue(kChainAt + 1, i != 0 ? rows.row[i - 1] + 1 : 0);
+    sync<AscendC::HardEvent::S_MTE3>();
+    copy_out((GM_ADDR)tiling.assist_info + chain_word(tiling.assist_trailer_offset, rows.row[i]) * sizeof(int32_t),
+             record[kChainAt].ReinterpretCast<uint8_t>(), sizeof(RowChain));
+}
+
 // The entry of `column`, whose expert is here, to its row. `header`: word of the copy where its header begins.
 __aicore__ inline void write_row(const DispatchTiling& tiling, CollectBuffers& ub, const CopyPlace& place,
                                  uint32_t header, uint32_t column, uint64_t row) {
@@ -74,7 +93,7 @@ __aicore__ inline void write_row(const DispatchTiling& tiling, CollectBuffers& u
     const bool has_weights = common.signature.has_expert_scales != 0;
     if (has_weights) {
         const bool is_shared = column >= common.num_topk;
-        record.SetValue(kUnitWords, is_shared ? kWeightOne : words.GetValue(header + 2 + common.num_columns + column));
+        record.SetValue(kWeightAt, is_shared ? kWeightOne : words.GetValue(header + 2 + common.num_columns + column));
     }
     sync<AscendC::HardEvent::S_MTE3>();
     copy_out((GM_ADDR)tiling.expand_x + row * tiling.token.payload_bytes, ub.copy.Get<uint8_t>(),
@@ -83,7 +102,7 @@ __aicore__ inline void write_row(const DispatchTiling& tiling, CollectBuffers& u
     copy_out((GM_ADDR)tiling.assist_info + row * kTripleWords * sizeof(int32_t), record.ReinterpretCast<uint8_t>(),
              kTripleWords * sizeof(int32_t));
     if (has_weights) {
-        copy_out((GM_ADDR)tiling.expand_scales + row * sizeof(float), record[kUnitWords].ReinterpretCast<uint8_t>(),
+        copy_out((GM_ADDR)tiling.expand_scales + row * sizeof(float), record[kWeightAt].ReinterpretCast<uint8_t>(),
                  sizeof(float));
     }
 }
@@ -103,6 +122,7 @@ __aicore__ inline bool scatter_copy(CoreContext& ctx, const DispatchTiling& tili
     const uint32_t only = column_of(words.GetValue(header + 1));
     if (is_per_expert(tiling) ? only >= common.num_columns : only != kAllColumns)
         return corrupt_copy(ctx, place, only, common.num_columns);
+    CopyRows rows{};
     for (uint32_t column = 0; column < common.num_columns; ++column) {
         if (only != kAllColumns && column != only) continue;
         const uint32_t entry = words.GetValue(header + 2 + column);
@@ -113,7 +133,13 @@ __aicore__ inline bool scatter_copy(CoreContext& ctx, const DispatchTiling& tili
         if (row >= tiling.capacity_rows) {
             return corrupt_copy(ctx, place, static_cast<uint32_t>(row), tiling.capacity_rows);
         }
-        write_row(tiling, ub, place, header, column, row);
+        rows.column[rows.count] = column;
+        rows.row[rows.count++] = static_cast<uint32_t>(row);
+    }
+    for (uint32_t i = 0; i < rows.count; ++i) {
+        write_row(tiling, ub, place, header, rows.column[i], rows.row[i]);
+        if (!sums_by_rank(common)) continue;
+        write_chain(tiling, ub.records.Get<uint32_t>()[rows.column[i] * kRowRecordWords], rows, i);
     }
     return true;
 }

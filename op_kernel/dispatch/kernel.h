@@ -21,10 +21,11 @@ __aicore__ inline void zero_counts(CoreContext& ctx, const DispatchTiling& tilin
     reset_ub(ctx);
 }
 
-// Digests of the triples, which all cores have written by now, and of this rank's live table.
-__simt_vf__ __launch_bounds__(1024) inline void digest_call(__gm__ int32_t* triples, __gm__ int32_t* live,
-                                                            __ubuf__ uint32_t* digests, uint32_t num_rows,
-                                                            uint32_t num_words) {
+// Digests of the triples, which all cores have written by now, of the chains, where there are any, and of this rank's
+// live table.
+__simt_vf__ __launch_bounds__(1024) inline void digest_call(__gm__ int32_t* triples, __gm__ uint32_t* chains,
+                                                            __gm__ int32_t* live, __ubuf__ uint32_t* digests,
+                                                            uint32_t num_rows, uint32_t num_words) {
     if (threadIdx.x < 2) digests[threadIdx.x] = 0;
     asc_syncthreads();
     uint32_t sum = 0;
@@ -32,6 +33,9 @@ __simt_vf__ __launch_bounds__(1024) inline void digest_call(__gm__ int32_t* trip
         __gm__ int32_t* triple = triples + uint64_t(row) * kTripleWords;
         sum += triple_digest(row, static_cast<uint32_t>(asc_ldcg(triple)), static_cast<uint32_t>(asc_ldcg(triple + 1)),
                              static_cast<uint32_t>(asc_ldcg(triple + 2)));
+        if (chains == nullptr) continue;
+        __gm__ uint32_t* chain = chains + uint64_t(row) * kChainWords;
+        sum += chain_digest(row, asc_ldcg(chain), asc_ldcg(chain + 1));
     }
     asc_atomic_add(digests, sum);
     asc_atomic_add(digests + 1, own_live_digest(live, num_words));
@@ -43,14 +47,18 @@ __aicore__ inline void write_trailer(CoreContext& ctx, const DispatchTiling& til
     AscendC::TBuf<AscendC::TPosition::VECCALC> buffer;
     ctx.pipe->InitBuffer(buffer, kUnitBytes);
     AscendC::LocalTensor<uint32_t> digests = buffer.Get<uint32_t>();
+    const bool has_chains = sums_by_rank(tiling.common);
+    __gm__ uint32_t* chains = (__gm__ uint32_t*)tiling.assist_info + chain_word(tiling.assist_trailer_offset, 0);
     asc_vf_call<digest_call>(dim3(tiling.common.simt_width), (__gm__ int32_t*)tiling.assist_info,
+                             has_chains ? chains : (__gm__ uint32_t*)nullptr,
                              (__gm__ int32_t*)workspace_region(ctx, WorkspaceRegion::kLiveIds), ub_pointer(digests),
                              num_rows, tiling.common.num_tokens * live_words(tiling.common.num_topk));
     sync<AscendC::HardEvent::V_S>();
     AssistTrailer trailer{};
     trailer.triple_digest = digests.GetValue(0);
     trailer.id_digest = digests.GetValue(1);
-    trailer.magic = kAssistMagic;
+    const bool has_weights = tiling.common.signature.has_expert_scales != 0;
+    trailer.magic = !has_chains ? kAssistMagic : has_weights ? kAssistMagicWeightedChains : kAssistMagicChains;
     trailer.num_rows = num_rows;
     trailer.tag_low = static_cast<uint32_t>(ctx.tag);
     trailer.tag_high = static_cast<uint32_t>(ctx.tag >> 32);

@@ -27,6 +27,11 @@ constexpr uint32_t shared_host(uint32_t expert, uint32_t replicas, uint32_t sour
     return expert * replicas + source % replicas;
 }
 
+// The communicator sums a token's rows of one rank before they return.
+__aicore__ inline bool sums_by_rank(const CommonTiling& tiling) {
+    return tiling.combine_reduce == static_cast<uint32_t>(CombineReduce::kRank);
+}
+
 // Of one token: ids that may not be used become -1. Returns the first bad pair, or kNoBadPair.
 __simt_callee__ inline uint32_t check_ids(int32_t* row, uint32_t token, uint32_t num_topk, uint32_t num_experts) {
     uint32_t bad = kNoBadPair;
@@ -115,6 +120,10 @@ constexpr uint32_t mix_words(uint32_t a, uint32_t b) {
 }
 constexpr uint32_t triple_digest(uint32_t row, uint32_t source, uint32_t token, uint32_t column) {
     return mix_words(mix_words(row, source), mix_words(token, column));
+}
+
+constexpr uint32_t chain_digest(uint32_t row, uint32_t next, uint32_t previous) {
+    return mix_words(mix_words(next, previous), row);
 }
 
 // Of this thread's share of the live table: words threadIdx.x, threadIdx.x + blockDim.x, ...

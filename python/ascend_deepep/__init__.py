@@ -54,6 +54,7 @@ _MODULES = frozenset(
         "integrations",
         "ops",
         "reference",
+        "reference_by_rank",
         "reference_quant",
         "simulator",
         "testing",

@@ -30,6 +30,7 @@ def required_window_bytes(
     num_experts: int,
     shared_expert_num: int = 0,
     per_expert_copies: int = 0,
+    combine_reduce: int = 0,
 ) -> int: ...
 def communicator_names() -> list[str]: ...
 def stream_copy(to: object, source: object) -> None: ...
@@ -48,6 +49,7 @@ class Communicator:
         num_experts: int,
         shared_expert_num: int = 0,
         per_expert_copies: int = 0,
+        combine_reduce: int = 0,
         num_cores: int = 0,
         timeout_ms: int = 0,
         window_bytes: int = 0,

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from ascend_deepep._runtime import CountersDict
 
 
+#: What `combine_reduce` may be, the default first.
+COMBINE_REDUCES = ("row", "rank")
+
+
 class _Proposal(TypedDict):
     """What a rank tells the others first."""
 
@@ -53,6 +57,13 @@ class Communicator:
         per_expert_copies: room for a copy of a token to each of its experts rather than to each of their ranks. Calls
             whose copies differ by expert (scales of a row per expert) or that ask for it (comm_alg="fullmesh_v1") need
             it; the window grows by up to top-k times.
+        combine_reduce: what a rank returns of a token that several of its experts have worked on. "row": each expert's
+            row. "rank": their sum, one row per (token, rank) instead of one per (token, expert). This partial is summed
+            in float32 from zero, column ascending, each row times its weight and then added, and rounded to the dtype
+            of the rows; the token's rank adds partials in float32, unweighted, in the order of their first columns,
+            then `shared_expert_x`, and rounds once more. The weights are those that `dispatch_v2` got as
+            `expert_scales`: combine needs the `expand_scales` that it returned, and of its own `expert_scales` takes
+            only whether there are any. It goes without copies per expert and with `comm_quant_mode` 0.
         window_bytes: size of a rank's window; None takes what the limits need, less than that is refused.
         num_cores: cores of a kernel; None takes the target's own number.
         queues_per_peer: send queues to every peer, 1 to 4; None takes ASCEND_DEEPEP_QUEUES_PER_PEER or 1. Ranks may
@@ -81,6 +92,7 @@ class Communicator:
         num_experts: int,
         shared_expert_num: int = 0,
         per_expert_copies: bool = False,
+        combine_reduce: str = "row",
         window_bytes: int | None = None,
         num_cores: int | None = None,
         queues_per_peer: int | None = None,
@@ -106,6 +118,7 @@ class Communicator:
             load_ops()
             env = settings() if _settings is None else _settings
             counts = {key: _count(key, value, 0) for key, value in sizes.items()}
+            reduce = _reduce(combine_reduce)
             options = {
                 "window_bytes": _window(env.window_bytes if window_bytes is None else window_bytes, num_ranks, counts),
                 "num_cores": _optional("num_cores", env.num_cores if num_cores is None else num_cores),
@@ -127,6 +140,7 @@ class Communicator:
             rank=rank,
             num_ranks=num_ranks,
             **counts,
+            combine_reduce=reduce,
             **options,
             combine_engine=env.combine_engine,
             policy=env.policy,
@@ -138,6 +152,7 @@ class Communicator:
         _open.add(self)
         _close_at_exit()
         self._name, self._rank, self._num_ranks = name, rank, num_ranks
+        self._combine_reduce = COMBINE_REDUCES[reduce]
         self._max_tokens, self._num_experts = counts["max_tokens"], counts["num_experts"]
         self._required = _runtime.required_window_bytes(num_ranks, *counts.values())
 
@@ -170,6 +185,11 @@ class Communicator:
     def num_cores(self) -> int:
         """Cores of a kernel."""
         return self._native.num_cores
+
+    @property
+    def combine_reduce(self) -> str:
+        """What a rank returns of a token: "row", each expert's row, or "rank", their sum."""
+        return self._combine_reduce
 
     @property
     def queues_per_peer(self) -> int:
@@ -359,6 +379,13 @@ def _count(key: str, value: object, lowest: int) -> int:
     if not lowest <= number < 1 << 32:
         raise ArgumentError(f"{key} = {number} is outside [{lowest}, {(1 << 32) - 1}]")
     return number
+
+
+def _reduce(value: object) -> int:
+    """`combine_reduce` by its number in the runtime."""
+    if value not in COMBINE_REDUCES:
+        raise ArgumentError(f"combine_reduce = {value!r} is not one of {', '.join(map(repr, COMBINE_REDUCES))}")
+    return COMBINE_REDUCES.index(str(value))
 
 
 def _optional(key: str, value: object) -> int:

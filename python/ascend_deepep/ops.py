@@ -168,11 +168,12 @@ def combine_v2(
         expand_x: (A, hidden) bfloat16 or float16: the experts' outputs, in the row order of dispatch.
         expert_ids: as given to dispatch.
         assist_info_for_combine, ep_send_counts: `assist_info_for_combine` and `ep_recv_counts` of that dispatch.
-        expert_scales: (tokens, top-k) float32 weights; an empty tensor is a plain sum.
+        expert_scales: (tokens, top-k) float32 weights; an empty tensor is a plain sum. With a communicator of
+            `combine_reduce` "rank" the weights come from dispatch: pass its `expand_scales` too.
         group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs, options: as for `dispatch_v2`.
 
     Returns (tokens, hidden) of `expand_x`'s dtype: the sum in float32, column ascending, multiply then add, rounded
-    once to nearest even. Tokens that chose nobody are zeros.
+    once to nearest even. Tokens that chose nobody are zeros. `Communicator` says how `combine_reduce` "rank" differs.
     """
     is_masked = _is_mask(options.get("x_active_mask"))
     place = _place(group_ep, ep_world_size, ep_rank_id, moe_expert_num, global_bs, is_masked)

@@ -300,6 +300,8 @@ class Wire:
     num_weights: int = 0
     #: A copy for each choice of a token, rather than for each rank that it goes to.
     per_expert: bool = False
+    #: Rows of a token that one rank has computed go back as one.
+    sums_by_rank: bool = False
 
     @property
     def token_blocks(self) -> int:
@@ -324,7 +326,7 @@ class Traffic:
 
     #: Token copies: one per token and rank other than its own that hosts an expert of the token, or one per choice.
     copies: int
-    #: Rows of experts' outputs that go back to other ranks.
+    #: Rows that go back to other ranks: experts' outputs, or by rank the sums of a token's.
     rows: int
     bytes_put_dispatch: int
     bytes_put_combine: int
@@ -350,7 +352,10 @@ def traffic(routed: Route, wire: Wire, combine_engine: str) -> list[Traffic]:
             others[:, 0] = False
             others[:, rank + 1] = False
             copies = int(others.sum())
-        rows = int((routed.ranks[rank].triples[:, 0] != rank).sum())
+        returned = routed.ranks[rank].triples
+        returned = returned[returned[:, 0] != rank]
+        pairs = {(source, token) for source, token, _ in returned.tolist()}
+        rows = len(pairs) if wire.sums_by_rank else len(returned)
         result.append(
             Traffic(
                 copies=copies,

@@ -87,6 +87,7 @@ py::dict batch_dict(const Batch& batch) {
     dict["shared"] = py::make_tuple(f.shared_experts, f.shared_ranks);
     dict["running_sums"] = f.has_sums;
     dict["combine_int8"] = f.is_int8;
+    dict["combine_by_rank"] = f.sums_by_rank;
     dict["expert_ids"] = bytes_of(batch.expert_ids);
     dict["x"] = is_one_byte(f.dtype) ? bytes_of(batch.x_bytes) : bytes_of(batch.x);
     dict["scales"] = bytes_of(batch.scales);

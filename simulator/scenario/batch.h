@@ -13,6 +13,7 @@ namespace ascend_deepep::simulator {
 // The routing and payload of one rank for one round.
 struct Batch {
     uint32_t rank = 0;  // whose it is
+    uint32_t num_ranks = 0;
     uint32_t num_tokens = 0;
     uint32_t max_tokens = 0;  // M of the call
     uint32_t hidden = 0;
@@ -23,6 +24,7 @@ struct Batch {
     std::vector<uint16_t> x;          // [num_tokens, hidden], elements of two bytes
     std::vector<uint8_t> x_bytes;     // the same, elements of one byte; one of the two is empty
     std::vector<float> scales;        // combine's expert_scales: [num_tokens, num_topk], or empty
+    bool has_scales = false;          // combine has them on all ranks, those without tokens too
     uint32_t shift = 0;               // elements that every input tensor begins behind an aligned address
     // Where `features` has them, else empty.
     std::vector<uint8_t> mask;              // [num_tokens] or [num_tokens, num_topk]

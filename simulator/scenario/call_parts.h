@@ -211,11 +211,13 @@ inline op_host::CombineCall combine_call(const CommunicatorLimits& limits, uint3
         tensor(Dtype::kInt32, {std::max<int64_t>(int64_t{batch.num_tokens} * batch.num_topk,
                                                  int64_t{kAssistRowWords} * dispatched.capacity_rows)});
     call.ep_send_counts = tensor(Dtype::kInt32, {static_cast<int64_t>(dispatched.ep_recv_counts.size())});
+    const bool has_scales = batch.has_scales || !batch.scales.empty();
     call.expert_scales =
-        batch.scales.empty() ? tensor(Dtype::kFp32, {0}) : tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk});
+        has_scales ? tensor(Dtype::kFp32, {batch.num_tokens, batch.num_topk}) : tensor(Dtype::kFp32, {0});
     call.attributes = attributes(limits, rank, batch);
     call.comm_quant_mode = f.is_int8 ? 2 : 0;
     call.x_active_mask = mask_info(batch);
+    if (f.sums_by_rank && f.has_weights) call.expand_scales = tensor(Dtype::kFp32, {dispatched.capacity_rows});
     if (f.has_shared_x) call.shared_expert_x = tensor(combine_dtype(f), {batch.num_tokens, batch.hidden});
     if (f.has_performance) call.performance_info = tensor(Dtype::kInt64, {limits.num_ranks});
     return call;
@@ -241,6 +243,7 @@ inline op_host::CombineAddresses combine_addresses(const Batch& batch, const Dis
     addresses.expert_scales = at.input(batch.scales);
     addresses.x_out = at.output(result->x);
     if (f.mask != MaskKind::kNone) addresses.x_active_mask = at.input(batch.mask);
+    if (f.sums_by_rank) addresses.expand_scales = at.input(dispatched.expand_scales);
     if (f.has_shared_x) addresses.shared_expert_x = at.input(batch.shared_x);
     if (f.has_performance) addresses.performance_info = at.output(result->performance_info);
     return addresses;

@@ -31,8 +31,9 @@ DispatchResult Calls::dispatch(const Batch& batch) {
     const op_host::Status status =
         op_host::check_dispatch(channel_.config.limits, rank_.rank(), unmasked(call), &shapes);
     if (!status.ok()) throw std::runtime_error(status.message);
-    const uint64_t words = trailer_word(static_cast<uint64_t>(shapes.capacity_rows));
-    DispatchResult result = new_dispatch_result(call, shapes, batch, words + sizeof(AssistTrailer) / sizeof(int32_t));
+    const auto rows = static_cast<uint64_t>(shapes.capacity_rows);
+    const uint64_t words = chain_word(trailer_word(rows), batch.features.sums_by_rank ? rows : 0);
+    DispatchResult result = new_dispatch_result(call, shapes, batch, words);
     DispatchTiling tiling;
     std::vector<twin::GmRange> ranges{{&tiling, sizeof(tiling)}};
     const op_host::DispatchAddresses addresses = dispatch_addresses(batch, 0, &result, &ranges);

@@ -83,6 +83,11 @@ void draw_features(uint64_t seed, CommunicatorLimits* limits, CallShape* shape) 
     // A communicator may have room for more than its calls need.
     limits->shared_expert_num = random.one_in(4) ? random.between(0, kMaxSharedExperts) : 0;
     limits->per_expert_copies = random.one_in(4) ? 1 : 0;
+    f.sums_by_rank = random.one_in(4) && !has_copies_per_expert(f);
+    if (f.sums_by_rank) {
+        f.is_int8 = false;
+        f.has_weights = f.has_weights || shape->has_scales;  // combine weighs with what dispatch brought
+    }
     fit_limits(*shape, limits);
 }
 
@@ -95,6 +100,8 @@ void fit_limits(const CallShape& shape, CommunicatorLimits* limits) {
     limits->num_experts = static_cast<uint32_t>(align_up(limits->num_experts, limits->num_ranks));
     limits->shared_expert_num = std::max(limits->shared_expert_num, shape.features.shared_experts);
     if (has_copies_per_expert(shape.features)) limits->per_expert_copies = 1;
+    limits->combine_reduce =
+        static_cast<uint32_t>(shape.features.sums_by_rank ? CombineReduce::kRank : CombineReduce::kRow);
 }
 
 void fit_ranks(uint32_t num_ranks, CommunicatorLimits* limits, CallShape* shape) {
@@ -130,6 +137,7 @@ std::vector<std::string> features_of(const CommunicatorLimits& limits, const Cal
     name(f.has_sums, "running-sums");
     name(f.has_performance, "performance-info");
     name(f.is_int8 && has_combine, "combine-int8");
+    name(f.sums_by_rank && has_combine, "combine-by-rank");
     name(f.has_shared_x && has_combine, "shared-expert-x");
     name(shape.is_uneven, "unequal-batches");
     name(shape.num_tokens < limits.max_tokens, "smaller-batches");
@@ -160,6 +168,7 @@ std::string describe_features(const CallShape& shape) {
     if (has_copies_per_expert(f)) text += " copies per expert";
     if (f.has_weights) text += " weights";
     if (f.is_int8) text += " combine-int8";
+    if (f.sums_by_rank) text += " combine-by-rank";
     if (f.has_shared_x) text += " shared-expert-x";
     return text;
 }

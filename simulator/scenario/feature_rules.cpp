@@ -72,6 +72,10 @@ bool has_legal_scales(const Features& f) {
     return false;
 }
 
+bool goes_by_rank(const Features& f, bool has_scales) {
+    return !has_copies_per_expert(f) && !f.is_int8 && (f.has_weights || !has_scales);
+}
+
 ScalesKind first_legal_scales(const Features& features) {
     Features f = features;
     for (uint32_t kind = 0; kind < static_cast<uint32_t>(ScalesKind::kCount); ++kind) {
@@ -93,6 +97,10 @@ void check_features(const Scenario& s) {
     const Features& f = s.features;
     if (f.mask != MaskKind::kNone && s.is_uneven) refuse("a mask needs batches of one size: uneven 0");
     if (f.mask != MaskKind::kNone && s.masked_one_in == 0) refuse("masked_one_in 0 is outside [1, 4294967295]");
+    if (f.sums_by_rank && !goes_by_rank(f, s.has_scales)) {
+        refuse(
+            "combine_by_rank 1 needs copies rank, no quant_scales expert, combine_int8 0, and weights 1 with scales 1");
+    }
     if (f.has_shared_x && f.shared_ranks != 0) refuse("shared_x needs shared_ranks 0");
 }
 

@@ -7,6 +7,9 @@
 
 namespace ascend_deepep::simulator {
 
+// What goes with sums by rank.
+bool goes_by_rank(const Features& f, bool has_scales);
+
 bool has_legal_scales(const Features& features);
 ScalesKind first_legal_scales(const Features& features);
 // Of scales that travel with rows of the world's calls: with them a row is no wider than one of two-byte elements.

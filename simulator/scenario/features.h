@@ -32,6 +32,7 @@ struct Features {
     bool has_weights = false;               // dispatch has expert_scales
     bool has_sums = false;                  // expert_token_nums are running sums, not counts
     bool is_int8 = false;                   // combine's rows travel as int8
+    bool sums_by_rank = false;              // the communicator has combine_reduce "rank"
     bool has_shared_x = false;              // combine has shared_expert_x
     bool has_performance = false;           // both have performance_info
 };

@@ -158,12 +158,14 @@ Batch make_batch(const Channel& channel, uint32_t rank, uint32_t round) {
     sim::Random random(seed_of(channel, rank, round));
     Batch batch;
     batch.rank = rank;
+    batch.num_ranks = channel.config.limits.num_ranks;
     batch.max_tokens = shape.num_tokens;
     batch.num_tokens = shape.is_uneven ? static_cast<uint32_t>(random.below(shape.num_tokens + 1)) : shape.num_tokens;
     batch.hidden = shape.hidden;
     batch.num_topk = shape.num_topk;
     batch.num_experts = shape.num_experts;
     batch.features = shape.features;
+    batch.has_scales = shape.has_scales;
     add_tokens(random, shape, &batch);
     sim::Random of_routing(seed_of(channel, rank, round) ^ kRoutingSalt);
     route_tokens(channel, of_routing, &batch);

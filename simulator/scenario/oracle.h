@@ -3,6 +3,7 @@
 // Layer: simulator.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -100,9 +101,49 @@ inline std::vector<float> expert_row(const Batch& batch, size_t token, size_t co
     return row;
 }
 
-// Columns ascending, each term multiplied, then added; shared experts behind them and shared_expert_x last, without
-// weights.
-inline std::vector<float> summed_token(const Batch& batch, size_t token) {
+// What a rank returns of a token by rank: the sum of its rows, columns ascending, each weighted as dispatch was told,
+// then added; rounded to their type. `host`: of each column, or -1.
+inline std::vector<float> partial_of(const Batch& batch, size_t token, const std::vector<int>& host, int rank) {
+    const Dtype dtype = combine_dtype(batch.features);
+    std::vector<float> sum(batch.hidden, 0.0F);
+    for (size_t column = 0; column < host.size(); ++column) {
+        if (host[column] != rank) continue;
+        const int expert = expert_of(batch, static_cast<int>(batch.num_experts), token, column);
+        const std::vector<float> row = expert_row(batch, token, column, expert);
+        const bool has_weight = column < batch.num_topk && !batch.scales.empty();
+        const float weight = has_weight ? batch.weights[token * batch.num_topk + column] : 1.0F;
+        for (size_t h = 0; h < batch.hidden; ++h) {
+            const float term = weight * row[h];
+            sum[h] = sum[h] + term;
+        }
+    }
+    for (float& value : sum)
+        value = half_value(dtype, half_bits(dtype, value));
+    return sum;
+}
+
+// Partials in the order of their first columns.
+inline std::vector<float> sum_of_partials(const Batch& batch, size_t token) {
+    const int num_experts = static_cast<int>(batch.num_experts);
+    std::vector<int> host;
+    for (size_t column = 0; column < num_columns_of(batch); ++column) {
+        const int expert = expert_of(batch, num_experts, token, column);
+        host.push_back(expert < 0 ? -1
+                                  : host_of(batch.features, static_cast<int>(batch.num_ranks), num_experts, expert,
+                                            static_cast<int>(batch.rank)));
+    }
+    std::vector<float> sum(batch.hidden, 0.0F);
+    for (auto column = host.begin(); column != host.end(); ++column) {
+        if (*column < 0 || std::find(host.begin(), column, *column) != column) continue;
+        const std::vector<float> partial = partial_of(batch, token, host, *column);
+        for (size_t h = 0; h < batch.hidden; ++h)
+            sum[h] = sum[h] + partial[h];
+    }
+    return sum;
+}
+
+// Columns ascending, each term multiplied, then added; without weights for shared experts, which come last.
+inline std::vector<float> sum_of_rows(const Batch& batch, size_t token) {
     const int num_experts = static_cast<int>(batch.num_experts);  // without shared experts any number will do
     std::vector<float> sum(batch.hidden, 0.0F);
     for (size_t column = 0; column < num_columns_of(batch); ++column) {
@@ -117,6 +158,12 @@ inline std::vector<float> summed_token(const Batch& batch, size_t token) {
             sum[h] = sum[h] + term;
         }
     }
+    return sum;
+}
+
+// And shared_expert_x behind all of them.
+inline std::vector<float> summed_token(const Batch& batch, size_t token) {
+    std::vector<float> sum = batch.features.sums_by_rank ? sum_of_partials(batch, token) : sum_of_rows(batch, token);
     if (batch.shared_x.empty() || !is_active(batch, token)) return sum;
     for (size_t h = 0; h < batch.hidden; ++h)
         sum[h] = sum[h] + half_value(combine_dtype(batch.features), batch.shared_x[token * batch.hidden + h]);

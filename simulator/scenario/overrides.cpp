@@ -163,6 +163,7 @@ constexpr Setting kSettings[] = {
     yes_or_no<[](S s) { return &s->features.has_weights; }>("weights"),
     yes_or_no<[](S s) { return &s->features.has_sums; }>("running_sums"),
     yes_or_no<[](S s) { return &s->features.is_int8; }>("combine_int8"),
+    yes_or_no<[](S s) { return &s->features.sums_by_rank; }>("combine_by_rank"),
     yes_or_no<[](S s) { return &s->features.has_shared_x; }>("shared_x"),
     yes_or_no<[](S s) { return &s->features.has_performance; }>("performance"),
     number<[](S s) { return &s->world.queue_depth; }>("depth"),

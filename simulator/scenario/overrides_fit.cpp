@@ -31,6 +31,7 @@ class Fit {
         if (is_free("dtype") && f.quant != Quant::kNone && is_one_byte(f.dtype)) f.dtype = Dtype::kBf16;
         if (is_free("quant") && is_one_byte(f.dtype)) f.quant = Quant::kNone;
         if (is_free("quant_scales") && !has_legal_scales(f)) f.scales = first_legal_scales(f);
+        sums_by_rank();
     }
 
     void shape() {
@@ -56,6 +57,16 @@ class Fit {
         const uint32_t shared = std::max(limits.shared_expert_num, s_.features.shared_experts);
         if (is_free("max_shared")) limits.shared_expert_num = shared;
         if (is_free("room_per_expert") && has_copies_per_expert(s_.features)) limits.per_expert_copies = 1;
+    }
+
+    // A world that sums by rank has weights of dispatch where combine has some, and neither copies per expert nor int8.
+    void sums_by_rank() {
+        Features& f = s_.features;
+        if (is_free("combine_by_rank") && !goes_by_rank(f, s_.has_scales)) f.sums_by_rank = false;
+        if (f.sums_by_rank && is_free("combine_int8")) f.is_int8 = false;
+        if (f.sums_by_rank && is_free("copies")) f.copies = CopyMode::kPerRank;
+        if (f.sums_by_rank && is_free("weights")) f.has_weights = f.has_weights || s_.has_scales;
+        s_.world.limits.combine_reduce = f.sums_by_rank ? 1 : 0;
     }
 
     void actors() {

@@ -65,7 +65,7 @@ inline Structure call_signature() {
              ASCEND_DEEPEP_FIELD(T, dispatch_high, ""), ASCEND_DEEPEP_FIELD(T, shared_expert_rank_num, ""),
              ASCEND_DEEPEP_FIELD(T, copy_mode, "dispatch: CopyMode"),
              ASCEND_DEEPEP_FIELD(T, scales, "dispatch: kind, dtype << 4, columns << 12 of its scales"),
-             ASCEND_DEEPEP_FIELD(T, has_expert_scales, "dispatch: weights travel")}};
+             ASCEND_DEEPEP_FIELD(T, has_expert_scales, "dispatch: weights travel; combine by rank: weighted")}};
 }
 
 inline Structure refusal() {
@@ -184,6 +184,15 @@ inline Structure queue_context() {
              ASCEND_DEEPEP_FIELD(T, reserved, "")}};
 }
 
+inline Structure row_chain() {
+    using T = RowChain;
+    return {"RowChain",
+            sizeof(T),
+            "One a row, behind the trailer, of a communicator that sums by rank: the rows of a token copy.",
+            {ASCEND_DEEPEP_FIELD(T, next, "1 + the row of its next column, 0: none"),
+             ASCEND_DEEPEP_FIELD(T, previous, "1 + the row of the one before, 0: the chain begins")}};
+}
+
 inline Structure assist_trailer() {
     using T = AssistTrailer;
     return {"AssistTrailer",
@@ -192,7 +201,7 @@ inline Structure assist_trailer() {
             {ASCEND_DEEPEP_FIELD(T, magic, ""), ASCEND_DEEPEP_FIELD(T, num_rows, ""),
              ASCEND_DEEPEP_FIELD(T, tag_low, "tag of the dispatch"), ASCEND_DEEPEP_FIELD(T, tag_high, ""),
              ASCEND_DEEPEP_FIELD(T, sequence_low, "number of the dispatch"), ASCEND_DEEPEP_FIELD(T, sequence_high, ""),
-             ASCEND_DEEPEP_FIELD(T, triple_digest, "of all triples"),
+             ASCEND_DEEPEP_FIELD(T, triple_digest, "of all triples and chains"),
              ASCEND_DEEPEP_FIELD(T, id_digest, "of the ids that this rank dispatched")}};
 }
 

@@ -106,6 +106,8 @@ inline const char* region_meaning(WorkspaceRegion region) {
             return "received info | [source] {copies, tokens}";
         case WorkspaceRegion::kBlockBase:
             return "block base | [local expert][source] u32, exclusive prefix";
+        case WorkspaceRegion::kPartials:
+            return "partials | combine by rank: [rank] u32 returned";
         case WorkspaceRegion::kOwnRows:
             return "own rows | combine: [token][column] u32 row of expand_x";
         case WorkspaceRegion::kCount:
@@ -198,7 +200,7 @@ inline std::string layout_doc() {
     out << "\n## Structures\n";
     for (const Structure& s :
          {control_header(), call_signature(), refusal(), error_record(), control_page(), operation_state(),
-          operation_outcome(), core_cell(), queue_context(), assist_trailer()}) {
+          operation_outcome(), core_cell(), queue_context(), assist_trailer(), row_chain()}) {
         write_structure(out, s);
     }
     return out.str();

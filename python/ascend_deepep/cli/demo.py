@@ -13,7 +13,7 @@ from ascend_deepep.cli.environment import check_environment
 from ascend_deepep.cli.progress import progress, results_console
 from ascend_deepep.cli.values import one_of, refuse_others
 from ascend_deepep.config import ENGINES
-from ascend_deepep.demo.features import COMM_ALGS, COMM_QUANTS, MASKS, QUANTS, Features
+from ascend_deepep.demo.features import COMBINE_REDUCES, COMM_ALGS, COMM_QUANTS, MASKS, QUANTS, Features
 from ascend_deepep.demo.options import DTYPES, PAYLOADS, ROUTINGS, Options
 from ascend_deepep.demo.usage import UsageError, check_range
 
@@ -43,6 +43,7 @@ def demo(
     mask: given.Mask = None,
     smooth: given.Smooth = False,
     comm_alg: given.CommAlg = "",
+    combine_reduce: given.CombineReduce = "row",
     seed: given.Seed = 0,
     vary: given.Vary = False,
     communicators: given.Communicators = 1,
@@ -79,7 +80,7 @@ def demo(
         timeout_ms=_FAULT_TIMEOUT_MS if timeout_ms is None and fault else timeout_ms,
         kill=_kill(kill),
         fault=_fault(fault),
-        features=_features(quant, comm_quant, shared, mask, smooth, comm_alg),
+        features=_features(quant, comm_quant, shared, mask, smooth, comm_alg, combine_reduce),
     )
     options.check()
     return _run(options, as_json)
@@ -147,7 +148,9 @@ def _tokens(ranks: int | None, tokens: int | None, per_rank: str | None) -> tupl
     return counts
 
 
-def _features(quant: str, comm_quant: str, shared: str, mask: str | None, smooth: bool, comm_alg: str) -> Features:
+def _features(
+    quant: str, comm_quant: str, shared: str, mask: str | None, smooth: bool, comm_alg: str, combine_reduce: str
+) -> Features:
     experts, ranks = _shared(shared)
     return Features(
         quant=one_of("--quant", quant, tuple(QUANTS)),
@@ -157,6 +160,7 @@ def _features(quant: str, comm_quant: str, shared: str, mask: str | None, smooth
         mask=None if mask is None else one_of("--mask", mask, MASKS),
         smooth=smooth,
         comm_alg=one_of("--comm-alg", comm_alg, COMM_ALGS) if comm_alg else "",
+        combine_reduce=one_of("--combine-reduce", combine_reduce, COMBINE_REDUCES),
     )
 
 

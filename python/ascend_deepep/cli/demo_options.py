@@ -9,7 +9,7 @@ import typer
 
 from ascend_deepep.cli.environment import ENGINE_VARIABLE
 from ascend_deepep.config import ENGINES
-from ascend_deepep.demo.features import COMM_ALGS, COMM_QUANTS, MASKS, QUANTS
+from ascend_deepep.demo.features import COMBINE_REDUCES, COMM_ALGS, COMM_QUANTS, MASKS, QUANTS
 from ascend_deepep.demo.options import DTYPES, PAYLOADS, ROUTINGS
 
 DEFAULT_RANKS = 8
@@ -53,6 +53,9 @@ Mask = Annotated[str | None, typer.Option(metavar="|".join(MASKS), help="Mask wh
 Smooth = Annotated[bool, typer.Option("--smooth", help="Scales of a row per expert: a copy per expert.")]
 CommAlg = Annotated[
     str, typer.Option(metavar="|".join(COMM_ALGS[1:]), help="Shape of token copies; fullmesh_v1: one per expert.")
+]
+CombineReduce = Annotated[
+    str, typer.Option(metavar="|".join(COMBINE_REDUCES), help="What a rank returns of a token: rows, or their sum.")
 ]
 Seed = Annotated[int, typer.Option(help="Everything random follows from it.")]
 Vary = Annotated[bool, typer.Option("--vary", help="Other tokens, 0 to --tokens a rank, in every round.")]

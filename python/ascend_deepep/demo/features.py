@@ -21,6 +21,7 @@ QUANTS: dict[str, tuple[int, str | None]] = {
     "mx-e5m2": (4, "float8_e5m2"),
 }
 COMM_QUANTS = {"none": 0, "int8": 2}
+COMBINE_REDUCES = ("row", "rank")
 MASKS = ("1d", "2d")
 COMM_ALGS = ("", "fullmesh_v1", "fullmesh_v2", "fullmesh_dedup")
 _SMOOTHED = (1, 2, 3)  # quant_modes that take scales of a row per expert
@@ -37,6 +38,7 @@ class Features:
     mask: str | None = None
     smooth: bool = False
     comm_alg: str = ""
+    combine_reduce: str = "row"
 
     @property
     def quant_mode(self) -> int:
@@ -53,6 +55,11 @@ class Features:
         """Dispatch sends a copy per expert."""
         return self.smooth or self.comm_alg == "fullmesh_v1"
 
+    @property
+    def sums_by_rank(self) -> bool:
+        """Rows of a token that one rank has computed return as their sum; their weights travel with dispatch."""
+        return self.combine_reduce == "rank"
+
     def moe_ranks(self, num_ranks: int) -> int:
         """Ranks that hold routed experts."""
         return num_ranks - self.shared_expert_rank_num
@@ -64,6 +71,8 @@ class Features:
             raise UsageError(
                 f"--smooth does not go with --quant {self.quant}, which takes no scales of a row per expert"
             )
+        if self.sums_by_rank and (self.per_expert_copies or self.comm_quant != "none"):
+            raise UsageError("--combine-reduce rank does not go with --smooth, --comm-alg fullmesh_v1 and --comm-quant")
         if (experts == 0) != (ranks == 0) or (experts and ranks % experts != 0):
             raise UsageError(
                 f"--shared {experts}/{ranks}: the ranks are a multiple of the shared experts, or both are 0"
@@ -83,4 +92,5 @@ class Features:
             words += ["--shared", f"{self.shared_expert_num}/{self.shared_expert_rank_num}"]
         words += ["--mask", self.mask] if self.mask else []
         words += ["--smooth"] if self.smooth else []
-        return words + (["--comm-alg", self.comm_alg] if self.comm_alg else [])
+        words += ["--comm-alg", self.comm_alg] if self.comm_alg else []
+        return words + (["--combine-reduce", self.combine_reduce] if self.sums_by_rank else [])

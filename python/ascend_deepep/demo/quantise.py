@@ -103,6 +103,8 @@ class Quantiser:
             payload_bytes=hidden * (2 if name is None else 1),
             scale_bytes=scale_bytes,
             num_columns=num_topk + self.features.shared_expert_num,
+            num_weights=num_topk if self.features.sums_by_rank else 0,
+            sums_by_rank=self.features.sums_by_rank,
             per_expert=self.features.per_expert_copies,
             row_bytes=hidden if is_int8 else 2 * hidden,
             row_scale_bytes=hidden // 8 * 2 if is_int8 else 0,

@@ -17,7 +17,15 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from ascend_deepep import Communicator, DeepEPError, DispatchOutput, combine_v2, dispatch_v2, reference
+from ascend_deepep import (
+    Communicator,
+    DeepEPError,
+    DispatchOutput,
+    combine_v2,
+    dispatch_v2,
+    reference,
+    reference_by_rank,
+)
 from ascend_deepep.config import TWIN
 from ascend_deepep.demo import compare
 from ascend_deepep.demo.device import choose_device, to_host
@@ -103,6 +111,7 @@ def _make_communicators(context: Context, options: Options) -> tuple[list[Commun
             num_experts=options.num_experts,
             shared_expert_num=options.features.shared_expert_num,
             per_expert_copies=options.features.per_expert_copies,
+            combine_reduce=options.features.combine_reduce,
             num_cores=options.num_cores,
             timeout_ms=options.timeout_ms,
         )
@@ -170,6 +179,7 @@ class _Runner:
             ids_there,
             communicator,
             scales=scales_there,
+            expert_scales=weights_there if self._options.features.sums_by_rank else None,
             x_active_mask=mask_there,
             quant_mode=self._options.features.quant_mode,
             y_dtype=None if self._quantiser.is_plain else self._quantiser.dtype,
@@ -194,6 +204,7 @@ class _Runner:
             weights_there,
             communicator,
             x_active_mask=mask_there,
+            expand_scales=received.expand_scales if self._options.features.sums_by_rank else None,
             comm_quant_mode=COMM_QUANTS[self._options.features.comm_quant],
             **self._shared(),
         )
@@ -271,6 +282,17 @@ class _Runner:
         def routed(_column: int, tokens: Tensor, experts: Tensor) -> Tensor:
             return rows_of(tokens, experts, experts + options.features.shared_expert_num)
 
+        if options.features.sums_by_rank:
+            ids = round_.ids[rank]
+
+            def of_column(column: int, tokens: Tensor) -> Tensor:
+                if column < num_topk:
+                    return routed(column, tokens, ids[tokens, column].long())
+                same = torch.full_like(tokens, column - num_topk)
+                return rows_of(tokens, same + options.num_experts, same)
+
+            weights = round_.weights[rank]
+            return reference_by_rank.combine_rank(of_column, route.destination[rank], weights, x.shape[1], x.dtype)
         added = []
         tokens = route.active[rank].nonzero()[:, 0]
         for expert in range(options.features.shared_expert_num):

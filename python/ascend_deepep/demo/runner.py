@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from ascend_deepep import reference, required_window_bytes
+from ascend_deepep import reference, reference_by_rank, required_window_bytes
 from ascend_deepep.config import PREFIX
 from ascend_deepep.demo import compare
 from ascend_deepep.demo.experts import apply_blocks, make_experts
@@ -140,7 +140,11 @@ def _compare_outputs(options: Options, rounds: list[Round], results: list[RankRe
             first = options.first_expert(rank, options.num_ranks)
             apply_blocks(experts, first, received.rows_per_expert, rows[rank])
             rows[rank] = quantiser.returned(rows[rank])
-        wanted = reference.combine(rows, routed, round_.ids, round_.weights)
+        places = (routed.destination, routed.row, routed.active)
+        if options.features.sums_by_rank:
+            wanted = reference_by_rank.combine(rows, *places, round_.weights)
+        else:
+            wanted = reference.combine(rows, routed, round_.ids, round_.weights)
         for rank, want in enumerate(wanted):
             mismatch = compare.tensors(rank, "reduce: output", results[rank].outputs[index], want)
             if mismatch is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ascend_deepep.config import ENGINES
 from ascend_deepep.demo.covering import Case, Space
-from ascend_deepep.demo.features import COMM_ALGS, COMM_QUANTS, MASKS, QUANTS, Features
+from ascend_deepep.demo.features import COMBINE_REDUCES, COMM_ALGS, COMM_QUANTS, MASKS, QUANTS, Features
 from ascend_deepep.demo.options import DTYPES, Options
 from ascend_deepep.demo.sweep import cost_of, options_of
 from ascend_deepep.demo.usage import UsageError
@@ -24,6 +24,7 @@ _PARAMETERS: dict[str, tuple[object, ...]] = {
     "mask": (None, *MASKS),
     "smooth": (False, True),
     "comm_alg": COMM_ALGS,
+    "combine_reduce": COMBINE_REDUCES,
     "ranks": (1, 2, 5, 8),
     "tokens": ("uneven", 0, 1, 33),
     "topk": (1, 4, 16),
@@ -55,6 +56,7 @@ def _features(case: Case) -> Features:
         mask=None if case["mask"] is None else str(case["mask"]),
         smooth=bool(case["smooth"]),
         comm_alg=str(case["comm_alg"]),
+        combine_reduce=str(case["combine_reduce"]),
     )
 
 

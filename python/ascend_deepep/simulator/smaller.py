@@ -100,6 +100,7 @@ _FEATURELESS = {
     "mask": "none",
     "shared_x": "0",
     "combine_int8": "0",
+    "combine_by_rank": "0",
     "weights": "0",
     "running_sums": "0",
     "performance": "0",

@@ -154,3 +154,49 @@ TEST(empty_scales_mean_a_plain_sum) {
     call.expert_scales.shape = {0};
     CHECK(!has_expert_scales(call));
 }
+
+// Of a communicator that sums by rank: the refusal of a sample call that `change` has changed; empty: none.
+std::string by_rank(void (*change)(CombineCall&)) {
+    CommunicatorLimits limits = kSampleLimits;
+    limits.combine_reduce = static_cast<uint32_t>(CombineReduce::kRank);
+    CombineCall call = sample_combine();
+    change(call);
+    return check_combine(limits, kSampleRank, call).message;
+}
+
+TEST(sums_by_rank_take_weights_from_dispatch) {
+    CHECK_EQ(by_rank([](Call& c) { c.expand_scales = tensor(Dtype::kFp32, {64}); }), std::string());
+    CHECK_EQ(by_rank([](Call& c) { c.expert_scales.shape = {0}; }), std::string());
+    CHECK_EQ(
+        by_rank([](Call&) {}),
+        std::string("expand_scales is missing: with combine_reduce = \"rank\" rows are weighted where their experts "
+                    "are: pass the expand_scales that dispatch_v2 returned for these expert_scales, or an empty "
+                    "expert_scales for a plain sum"));
+    CHECK_EQ(by_rank([](Call& c) { c.expand_scales = tensor(Dtype::kFp32, {63}); }),
+             std::string("expand_scales.shape[0] = 63 is below 64: its shape is [rows], as dispatch_v2 returned it"));
+    CHECK_EQ(
+        by_rank([](Call& c) { c.comm_quant_mode = 2; }),
+        std::string("comm_quant_mode = 2 does not go with combine_reduce = \"rank\", whose sums are not quantised: "
+                    "pass 0, or make the communicator with combine_reduce = \"row\""));
+}
+
+// A rank without tokens says that the others' sums are weighted; the signature carries it.
+TEST(tiling_of_sums_by_rank_says_who_weighs) {
+    CommunicatorLimits limits = kSampleLimits;
+    limits.combine_reduce = static_cast<uint32_t>(CombineReduce::kRank);
+    CombineCall call = sample_combine();
+    CombineAddresses addresses{};
+    addresses.expand_scales = 17;
+    const auto weighs = [&](const CommunicatorLimits& of) {
+        CombineTiling t;
+        make_combine_tiling(of, {}, CombineEngine::kMte, call, addresses, &t);
+        CHECK_EQ(t.common.combine_reduce, of.combine_reduce);
+        CHECK_EQ(t.expand_scales, t.common.signature.has_expert_scales != 0 ? 17ULL : 0ULL);
+        return t.common.signature.has_expert_scales != 0;
+    };
+    CHECK(weighs(limits) && !weighs(kSampleLimits));
+    call.expert_scales.shape[0] = 0;
+    CHECK(weighs(limits));
+    call.expert_scales.shape = {0};
+    CHECK(!weighs(limits));
+}

@@ -95,6 +95,11 @@ TEST(limits_that_differ_name_the_rank_and_the_limit) {
     CHECK_EQ(status.refusal.rank, 3U);
     CHECK_EQ(status.message, std::string("max_tokens = 64 on rank 3, 128 on rank 0: make the communicator with the "
                                          "same maxima on all ranks"));
+    other = kGood;
+    other.combine_reduce = 1;
+    CHECK_EQ(compare_limits(kGood, other, 2).message,
+             std::string("combine_reduce = \"rank\" on rank 2, \"row\" on rank 0: make the communicator with the same "
+                         "combine_reduce on all ranks"));
     for (uint32_t CommunicatorLimits::* value :
          {&CommunicatorLimits::num_ranks, &CommunicatorLimits::max_tokens, &CommunicatorLimits::hidden,
           &CommunicatorLimits::num_topk, &CommunicatorLimits::num_experts, &CommunicatorLimits::shared_expert_num}) {

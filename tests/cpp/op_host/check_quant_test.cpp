@@ -280,3 +280,19 @@ TEST(a_rank_without_tokens_makes_the_same_call) {
     CHECK(std::memcmp(&a.common.signature, &b.common.signature, sizeof(CallSignature)) == 0);
     CHECK_EQ(a.token.header_bytes, b.token.header_bytes);
 }
+
+TEST(sums_by_rank_need_a_copy_per_rank) {
+    CommunicatorLimits limits = kLimits;
+    limits.per_expert_copies = 1;
+    limits.combine_reduce = static_cast<uint32_t>(CombineReduce::kRank);
+    Call call = quantised(0);
+    CHECK(check_dispatch(limits, kSampleRank, call, nullptr).ok());
+    call.attributes.comm_alg = "fullmesh_v1";
+    const Status status = check_dispatch(limits, kSampleRank, call, nullptr);
+    CHECK_EQ(status.refusal.code, Code::kUnexpected);
+    CHECK_EQ(
+        status.message,
+        std::string("this call sends a copy per expert (scales of a row per expert, or comm_alg = \"fullmesh_v1\"), "
+                    "and the communicator has combine_reduce = \"rank\", which needs one copy per rank: leave these "
+                    "out, or make it with combine_reduce = \"row\""));
+}

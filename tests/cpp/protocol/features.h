@@ -23,6 +23,7 @@ struct FeatureCase {
     bool has_weights = false;
     bool has_shared_x = false;
     CopyMode copies = CopyMode::kPerRank;
+    bool sums_by_rank = false;
 };
 
 // By the contract, 1.6: what a mask leaves of one token.
@@ -53,6 +54,7 @@ inline Batch make_feature_batch(const FeatureCase& c, uint32_t rank, uint32_t se
     f.has_weights = c.has_weights;
     f.has_shared_x = c.has_shared_x;
     f.copies = c.copies;
+    f.sums_by_rank = c.sums_by_rank;
     const size_t num_pairs = size_t{batch.num_tokens} * batch.num_topk;
     if (c.masking == Masking::kTokens || (c.masking == Masking::kNothing && seed % 2 == 0)) {
         f.mask = MaskKind::kTokens;
@@ -77,6 +79,12 @@ inline Batch make_feature_batch(const FeatureCase& c, uint32_t rank, uint32_t se
             batch.shared_x.push_back(bf16_bits(static_cast<float>(random() % 512) / 16.0F - 16.0F));
     }
     if (c.has_weights) batch.weights = batch.scales;
+    if (!c.sums_by_rank) return batch;
+    // What combine weighs with is what dispatch brought, whatever its own tensor holds.
+    for (float& weight : batch.weights)
+        weight = 1.25F - weight;
+    if (!c.has_weights) batch.scales.clear();
+    batch.has_scales = c.has_weights;
     return batch;
 }
 
@@ -135,7 +143,9 @@ inline ExpectedCall expected_dispatch(const FeatureCase& c, const std::vector<Ba
             const uint16_t* row = batch.x.data() + size_t{token} * batch.hidden;
             result.rows.insert(result.rows.end(), row, row + batch.hidden);
             result.experts.push_back(expert);
-            result.weights.push_back(column < batch.num_topk ? batch.scales[token * batch.num_topk + column] : 1.0F);
+            const std::vector<float>& weights = batch.weights.empty() ? batch.scales : batch.weights;
+            const bool is_weighted = column < batch.num_topk && !weights.empty();
+            result.weights.push_back(is_weighted ? weights[token * batch.num_topk + column] : 1.0F);
             ++result.token_nums.back();
         }
         result.counts.push_back(static_cast<int32_t>(result.experts.size()));
@@ -143,8 +153,48 @@ inline ExpectedCall expected_dispatch(const FeatureCase& c, const std::vector<Ba
     return result;
 }
 
+// By rank: the rows of one rank, columns ascending, weighted where dispatch had weights, rounded to the type of the
+// rows.
+inline float expected_partial(const FeatureCase& c, const Batch& b, uint32_t source, size_t token, uint32_t rank,
+                              float x) {
+    float sum = 0.0F;
+    for (uint32_t column = 0; column < b.num_topk + c.shared_expert_num; ++column) {
+        if (!expected_sent(b, static_cast<uint32_t>(token), column)) continue;
+        const ExpectedPlace place = expected_place(c, b, source, static_cast<uint32_t>(token), column);
+        if (place.rank != rank) continue;
+        const float y = bf16_value(expert_step(bf16_bits(x), static_cast<int>(place.expert)));
+        const bool is_weighted = c.has_weights && column < b.num_topk;
+        const float term = is_weighted ? b.weights[token * b.num_topk + column] * y : y;
+        sum = sum + term;
+    }
+    return bf16_value(bf16_bits(sum));
+}
+
+// Partials in the order of their first columns, unweighted, then shared_expert_x.
+inline std::vector<uint16_t> expected_combine_by_rank(const FeatureCase& c, const Batch& b, uint32_t source) {
+    std::vector<uint16_t> result(size_t{b.num_tokens} * b.hidden);
+    for (uint32_t token = 0; token < b.num_tokens; ++token) {
+        std::vector<uint32_t> ranks;
+        for (uint32_t column = 0; column < b.num_topk + c.shared_expert_num; ++column) {
+            if (!expected_sent(b, token, column)) continue;
+            const uint32_t rank = expected_place(c, b, source, token, column).rank;
+            if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+        }
+        for (uint32_t h = 0; h < b.hidden; ++h) {
+            const size_t at = size_t{token} * b.hidden + h;
+            float sum = 0.0F;
+            for (const uint32_t rank : ranks)
+                sum = sum + expected_partial(c, b, source, token, rank, bf16_value(b.x[at]));
+            if (c.has_shared_x && expected_active(b, token)) sum = sum + bf16_value(b.shared_x[at]);
+            result[at] = bf16_bits(sum);
+        }
+    }
+    return result;
+}
+
 // By the contract, 3.2, and zeros where nothing is to be summed.
 inline std::vector<uint16_t> expected_combine(const FeatureCase& c, const Batch& b, uint32_t source) {
+    if (c.sums_by_rank) return expected_combine_by_rank(c, b, source);
     const uint32_t columns = b.num_topk + c.shared_expert_num;
     std::vector<uint16_t> result(size_t{b.num_tokens} * b.hidden);
     for (uint32_t token = 0; token < b.num_tokens; ++token) {
@@ -204,6 +254,7 @@ inline WorldOptions world_of(const FeatureCase& c, const char* policy) {
     WorldOptions options = world_of(c.base, policy);
     options.limits.shared_expert_num = c.shared_expert_num;
     options.limits.per_expert_copies = c.copies == kPerExpert ? 1 : 0;
+    options.limits.combine_reduce = c.sums_by_rank ? 1 : 0;
     return options;
 }
 

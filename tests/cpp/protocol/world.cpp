@@ -147,6 +147,7 @@ CombineResult RankMachine::combine(const Batch& batch, const DispatchResult& dis
     DispatchResult copied;
     copied.assist_info = shifted(dispatched.assist_info, batch.shift);
     copied.ep_recv_counts = shifted(dispatched.ep_recv_counts, batch.shift);
+    copied.expand_scales = shifted(dispatched.expand_scales, batch.shift);
     const std::vector<uint16_t> out = shifted(expert_out, batch.shift);
     std::vector<twin::GmRange> ranges;
     const op_host::CombineAddresses addresses =

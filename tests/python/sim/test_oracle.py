@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from ascend_deepep import _simulator, reference, reference_quant
+from ascend_deepep import _simulator, reference, reference_by_rank, reference_quant
 from torch import Tensor
 
 pytestmark = pytest.mark.fast
@@ -141,6 +141,8 @@ FEATURES: list[list[tuple[str, str]]] = [
     [("quant", "mx-e4m3"), ("dtype", "fp16"), ("odd_values", "1"), ("hidden", "144"), ("max_hidden", "512")],
     [("dtype", "e4m3"), ("quant_scales", "e8m0"), ("mask", "tokens"), ("combine_int8", "1")],
     [("shared_x", "1"), ("mask", "pairs"), ("weights", "1")],
+    [("combine_by_rank", "1"), ("mask", "pairs"), ("shared_x", "1")],
+    [("combine_by_rank", "1"), ("ranks", "5"), ("shared", "2"), ("dtype", "fp16"), ("quant", "none")],
 ]
 
 
@@ -177,5 +179,10 @@ def compare_sums(world: World, routed: reference.Route) -> None:
     weights = [world.tensor(rank, "scales", torch.float32, topk) for rank in ranks]
     added = [world.tensor(rank, "shared_x", dtype, hidden) for rank in ranks] if world.shape["shared_x"] else None
     has_weights = any(batch["scales"] for batch in world.batches)
-    got = reference.combine(y, routed, world.ids(), weights if has_weights else None, added)
+    if world.shape["combine_by_rank"]:
+        weights = [world.tensor(rank, "weights", torch.float32, topk) for rank in ranks] if has_weights else []
+        places = (routed.destination, routed.row, routed.active)
+        got = reference_by_rank.combine(y, *places, weights if has_weights else None, added)
+    else:
+        got = reference.combine(y, routed, world.ids(), weights if has_weights else None, added)
     assert [raw(output) for output in got] == list(world.oracle["combine"])

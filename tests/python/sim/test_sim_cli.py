@@ -32,7 +32,7 @@ FEATURES = {
     *("quant-static-int8", "quant-pertoken-int8", "static-scalar", "static-row", "static-expert", "smoothing"),
     *(f"quant-{family}-{element}" for family in ("pertoken", "pergroup", "mx") for element in ("e4m3", "e5m2")),
     *("pass-e4m3", "pass-e5m2", "float16", "odd-values", "running-sums", "performance-info", "combine-int8"),
-    *("shared-expert-x", "unequal-batches", "smaller-batches"),
+    *("combine-by-rank", "shared-expert-x", "unequal-batches", "smaller-batches"),
 }
 
 
