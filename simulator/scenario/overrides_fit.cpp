@@ -62,6 +62,9 @@ class Fit {
     // A world that sums by rank has weights of dispatch where combine has some, and neither copies per expert nor int8.
     void sums_by_rank() {
         Features& f = s_.features;
+        if (!is_free("combine_by_rank") && f.sums_by_rank && is_free("quant_scales") &&
+            f.scales == ScalesKind::kPerExpert)
+            f.scales = first_legal_scales(f);
         if (is_free("combine_by_rank") && !goes_by_rank(f, s_.has_scales)) f.sums_by_rank = false;
         if (f.sums_by_rank && is_free("combine_int8")) f.is_int8 = false;
         if (f.sums_by_rank && is_free("copies")) f.copies = CopyMode::kPerRank;

@@ -66,6 +66,22 @@ def _shared(group: Group) -> None:
             group.exact(f"shared-x-{kind}-{dtype}", source, shared_x=kind, dtype=dtype)
 
 
+def _by_rank(group: Group) -> None:
+    """Sums by rank: rows of several columns meet on a rank."""
+    source = _SOURCE + "combine_reduce"
+    limits = {"combine_reduce": "rank"}
+    weighted: dict[str, Any] = {"expert_scales": True, "limits": limits}
+    for dtype in HALF:
+        group.exact(f"by-rank-{dtype}", source, **weighted, dtype=dtype, topk=4)
+    group.exact("by-rank-plain", source, limits=limits, weights=False, topk=4)
+    group.exact("by-rank-masked", source, **weighted, mask="pairs", topk=4)
+    group.exact("by-rank-off", source, **weighted, mask="rank-off", shared_x="2d")
+    group.exact("by-rank-shared", source, **weighted, ranks=4, shared=[1, 2], experts=8, topk=5, routing="sparse")
+    group.exact("by-rank-quantised", source, **weighted, quant=2, topk=4)
+    group.exact("by-rank-nobody", source, **weighted, routing="none")
+    group.exact("by-rank-unequal", source, **weighted, tokens=[6, 0], global_bs=12, path="wrapper")
+
+
 def _rest(group: Group) -> None:
     for mask in ("first", "holes", "all", "off", "rank-off", "pairs", "pairs-all", "pairs-off"):
         group.exact(f"mask-{mask}", _SOURCE + "x_active_mask", mask=mask)
@@ -87,6 +103,7 @@ def _rest(group: Group) -> None:
     group.exact("expert-scales-v1", _SOURCE + "expert_scales", expert_scales=True, comm_alg="fullmesh_v1")
     group.exact("expert-scales-shared", _SOURCE + "expert_scales", expert_scales=True, ranks=3, shared=[1, 1])
     group.exact("plain-sum", _SOURCE + "expert_scales", weights=False)
+    _by_rank(group)
     group.exact("global-bs", _SOURCE + "batches", global_bs=12)
     group.exact("global-bs-larger", _SOURCE + "batches", global_bs=20)
     group.exact("tp-one", _SOURCE + "tp_world_size", tp_world_size=1, group_tp="tp")

@@ -104,6 +104,11 @@ class Call:
         """Whether a copy goes to each expert, which the communicator must have room for."""
         return self.comm_alg == "fullmesh_v1" or self.scales == "expert"
 
+    @property
+    def sums_by_rank(self) -> bool:
+        """Whether the communicator returns a token's rows of one rank as their sum."""
+        return self.limits.get("combine_reduce") == "rank"
+
     def capacity(self, rank: int) -> int:
         """A: the most rows that a rank can receive (op_contract 1.2)."""
         if rank >= self.shared[1]:

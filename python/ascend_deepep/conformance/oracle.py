@@ -13,7 +13,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ascend_deepep import reference, reference_quant
+from ascend_deepep import reference, reference_by_rank, reference_quant
 from ascend_deepep.conformance.cases import Call
 from ascend_deepep.conformance.inputs import Inputs
 
@@ -112,6 +112,19 @@ class Expected:
 
         dtype = getattr(torch, call.out_dtype)
         active = route.active[rank]
+        weights = inputs.weights(rank) if call.weights else None
+        shared_x = inputs.shared_x(rank)
+        if call.sums_by_rank:
+
+            def of_column(column: int, tokens: Tensor) -> Tensor:
+                if column < topk:
+                    return rows_of(column, tokens, inputs.ids[rank][tokens, column].long())
+                same = torch.full_like(tokens, column - topk)
+                return returned(tokens, same + call.experts, same)
+
+            shared_rows = None if shared_x is None else torch.where(active[:, None], shared_x, 0)
+            destination = route.destination[rank]
+            return reference_by_rank.combine_rank(of_column, destination, weights, call.hidden, dtype, shared_rows)
         tokens = active.nonzero()[:, 0]
         added = []
         for shared in range(call.shared_num):
@@ -119,11 +132,9 @@ class Expected:
             experts = torch.full_like(tokens, call.experts + shared)
             addend[tokens] = returned(tokens, experts, torch.full_like(tokens, shared))
             added.append(addend)
-        shared_x = inputs.shared_x(rank)
         if shared_x is not None:
             added.append(torch.where(active[:, None], shared_x, 0))
         kept = torch.where(route.destination[rank][:, :topk] >= 0, inputs.ids[rank], -1)
-        weights = inputs.weights(rank) if call.weights else None
         return reference.combine_rank(rows_of, kept, weights, call.hidden, dtype, added)
 
     def described(self) -> list[Described]:
