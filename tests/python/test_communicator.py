@@ -75,6 +75,7 @@ def test_ranks_choose_queues_and_roles_for_themselves(ranks: Pool) -> None:
         ({"window_bytes": ""}, "window_bytes = ''"),
         ({"window_bytes": "1 MiB"}, "window_bytes = '1 MiB'"),
         ({"timeout_ms": 0}, "timeout_ms = 0"),
+        ({"combine_reduce": "token"}, "combine_reduce = 'token' is not one of 'row', 'rank'"),
         ({"queues_per_peer": 0}, "queues_per_peer = 0"),
         ({"queues_per_peer": 5}, "queues_per_peer = 5 is outside [1, 4]"),
         ({"roles": 3}, "roles = 3 is no text and no mapping"),

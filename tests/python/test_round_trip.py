@@ -9,6 +9,7 @@ import torch.distributed as dist
 from ascend_deepep import Communicator, combine_v2, dispatch_v2, reference
 from ascend_deepep.demo import sweep
 from ascend_deepep.demo.experts import ExactExperts, apply_blocks, exact_factor
+from ascend_deepep.demo.features import Features
 from ascend_deepep.demo.inputs import IndexPayload, make_rounds
 from ascend_deepep.demo.options import Options
 from ascend_deepep.demo.report import last_line
@@ -44,6 +45,21 @@ def test_varying_rounds_over_three_communicators(ranks: Pool) -> None:
     options = Options((32,) * 4, 256, 8, 256, iters=60, vary=True, communicators=2, seed=5)
     result = run_demo(options, ranks)
     assert result.exact, last_line(result)
+
+
+@pytest.mark.parametrize("engine", ["mte", "urma"])
+@pytest.mark.parametrize("mask", [None, "2d"])
+def test_sums_by_rank_are_exact_and_fewer_rows_return(ranks: Pool, engine: str, mask: str | None) -> None:
+    results = []
+    for reduce in ("row", "rank"):
+        features = Features(mask=mask, shared_expert_num=1, shared_expert_rank_num=1, combine_reduce=reduce)
+        options = Options(
+            (9, 9, 9, 9), 144, 8, 48, iters=2, combine_engine=engine, payload="index", seed=3, features=features
+        )
+        results.append(run_demo(options, ranks))
+        assert results[-1].exact, last_line(results[-1])
+    row, rank = (sum(part.counters["rows"] for part in result.results) for result in results)
+    assert 0 < rank < row
 
 
 # --- the operators by themselves
