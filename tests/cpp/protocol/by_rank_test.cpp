@@ -179,6 +179,7 @@ TEST(ranks_that_weigh_and_ranks_that_do_not_are_refused) {
         Batch own = make_feature_batch(c, rank.rank(), 2);
         const DispatchResult got = rank.dispatch(own);
         if (rank.rank() == 2) own.scales.clear();
+        if (rank.rank() == 2) own.has_scales = false;
         const OperationOutcome outcome = rank.combine(own, got, got.expand_x).outcome;
         CHECK_EQ(outcome.code, Code::kSignature);
         CHECK_EQ(outcome.refusal.field, Field::kHasExpertScales);
