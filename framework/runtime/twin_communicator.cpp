@@ -2,6 +2,7 @@
 //
 // Calls of a twin communicator: who may call, the launch, and what came of it. Layer: framework.
 #include "framework/runtime/twin_communicator.h"
+#include "framework/runtime/operation_size.h"
 
 #include <unistd.h>
 
@@ -209,15 +210,6 @@ op_host::Status TwinCommunicator::refuse(OperationKind kind, const op_host::Stat
     return status.record.code != Code::kOk ? status : stamp(reason, kind);
 }
 
-namespace {
-
-// What the rows of a call come to, about: one for each choice of an expert.
-uint64_t row_bytes(const CommonTiling& common) {
-    return uint64_t{common.num_tokens} * common.num_topk * common.hidden * kElementBytes;
-}
-
-}  // namespace
-
 op_host::Status TwinCommunicator::run(OperationKind kind,
                                       void (*fill)(const TwinCommunicator&, TwinResources&, const void*),
                                       const void* arguments, std::vector<twin::GmRange> ranges, uint32_t* num_rows) {
@@ -234,8 +226,9 @@ op_host::Status TwinCommunicator::run(OperationKind kind,
     config.kernel_name = op_host::kind_name(kind);
     const uint64_t sequence = resources.fabric->control_page().state.sequence;
     op_host::Status status;
-    const auto& common = *reinterpret_cast<const CommonTiling*>(resources.tiling);  // first in either operator's
-    resources.fabric->begin(kind, std::move(ranges), row_bytes(common));
+    resources.fabric->begin(kind, std::move(ranges),
+                            is_dispatch ? operation_size(*reinterpret_cast<const DispatchTiling*>(resources.tiling))
+                                        : operation_size(*reinterpret_cast<const CombineTiling*>(resources.tiling)));
     try {
         twin::launch(config, is_dispatch ? resources.kernels->dispatch_v2 : resources.kernels->combine_v2,
                      resources.tiling, *resources.fabric);

@@ -59,9 +59,13 @@ void Fabric::set_state(OwnerState state) {
     store_state(word, static_cast<uint32_t>(state));
 }
 
-void Fabric::begin(OperationKind kind, std::vector<GmRange> ranges, uint64_t row_bytes) {
+void Fabric::begin(OperationKind kind, std::vector<GmRange> ranges, const OperationSize& size) {
     kind_ = kind;
-    writes_past_caches_ = row_bytes > kCachedBytes;
+    writes_past_caches_ = size.row_bytes > kCachedBytes;
+    if (writes_past_caches_) {
+        for (const Region& range : size.window_ranges)
+            huge_pages_.prepare(range);
+    }
     ranges_ = std::move(ranges);
     ranges_.push_back({memory_.data(), memory_.bytes()});
     doorbells_at_begin_ = engine_.doorbells();
@@ -70,7 +74,6 @@ void Fabric::begin(OperationKind kind, std::vector<GmRange> ranges, uint64_t row
 
 void Fabric::end() {
     waiter_.flush();
-    if (writes_past_caches_) huge_pages_.after_operation();
     const uint64_t doorbells = engine_.doorbells() - doorbells_at_begin_;
     Traffic& totals = meter_.totals();
     (kind_ == OperationKind::kDispatch ? totals.doorbells_dispatch : totals.doorbells_combine) += doorbells;

@@ -42,14 +42,19 @@ struct GmRange {
     }
 };
 
+// About what an operation moves. Much of it goes past the caches and through huge pages.
+struct OperationSize {
+    uint64_t row_bytes = 0;             // of this rank's tokens, a row for each choice of an expert
+    std::vector<Region> window_ranges;  // of the own window that are going to be used, if peers do as this rank does
+};
+
 class Fabric final : public GmHooks, private WriteSink {
   public:
     // `memory` holds the queue table and rings and is a known GM range as a whole. All windows are mapped.
     Fabric(const FabricConfig& config, std::unique_ptr<WindowTable> windows, Memory& memory);
 
     // An operation's launch runs between these. `ranges`: what kernels may touch beside windows and `memory`.
-    // `row_bytes`: what the rows of this rank's tokens come to; many go past the caches.
-    void begin(OperationKind kind, std::vector<GmRange> ranges, uint64_t row_bytes = 0);
+    void begin(OperationKind kind, std::vector<GmRange> ranges, const OperationSize& size = {});
     void end();
 
     // Ends the operation in progress, if any: kernels see the abort word in their waits. Any thread.

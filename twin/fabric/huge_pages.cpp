@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding extents in use and collapsing them. Layer: twin/fabric.
+// Finding untouched extents and making each a huge page. Layer: twin/fabric.
 #include "twin/fabric/huge_pages.h"
 
 #include <sys/mman.h>
@@ -11,8 +11,9 @@
 namespace ascend_deepep::twin {
 namespace {
 
-constexpr int kMadvCollapse = 25;  // MADV_COLLAPSE, Linux 6.1; older C libraries do not name it
-constexpr uint64_t kMostLooks = uint64_t{1} << 16;
+// Older C libraries do not name them.
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14
+constexpr int kCollapse = 25;       // MADV_COLLAPSE, Linux 6.1
 
 uint64_t small_page_bytes() {
     static const auto bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -22,36 +23,33 @@ uint64_t small_page_bytes() {
 }  // namespace
 
 HugePages::HugePages(uint8_t* begin, uint64_t bytes)
-    : begin_(begin), is_done_(bytes / kHugePageBytes, false), is_resident_(kHugePageBytes / small_page_bytes()) {}
+    : begin_(begin), is_tried_(bytes / kHugePageBytes, false), is_resident_(kHugePageBytes / small_page_bytes()) {}
 
-void HugePages::after_operation() {
-    if (is_refused_ || operations_ >= kMostLooks) return;
-    ++operations_;
-    const bool is_power_of_two = (operations_ & (operations_ - 1)) == 0;
-    if (operations_ > 1 && is_power_of_two) collapse_extents();
-}
-
-// Nearly all of its pages are there: rows of the own rank may leave holes, and a huge page fills them.
-bool HugePages::is_in_use(uint8_t* extent) {
-    if (::mincore(extent, kHugePageBytes, is_resident_.data()) != 0) return false;
-    const auto resident =
-        std::count_if(is_resident_.begin(), is_resident_.end(), [](uint8_t p) { return (p & 1) != 0; });
-    return static_cast<uint64_t>(resident) * 8 >= is_resident_.size() * 7;
-}
-
-void HugePages::collapse_extents() {
-    for (uint64_t i = 0; i < is_done_.size(); ++i) {
+void HugePages::prepare(const Region& range) {
+    const uint64_t last = std::min<uint64_t>((range.offset + range.bytes) / kHugePageBytes, is_tried_.size());
+    for (uint64_t i = align_up(range.offset, kHugePageBytes) / kHugePageBytes; i < last && !is_refused_; ++i) {
+        if (is_tried_[i]) continue;
+        is_tried_[i] = true;
         uint8_t* extent = begin_ + i * kHugePageBytes;
-        if (is_done_[i] || !is_in_use(extent)) continue;
-        if (::madvise(extent, kHugePageBytes, kMadvCollapse) == 0) {
-            is_done_[i] = true;
-            ++num_collapsed_;
-        } else if (errno == EINVAL) {
-            is_refused_ = true;
-            return;
-        }
-        // Else there is no free huge page, or a peer was writing: the next look tries again.
+        if (is_untouched(extent)) prepare_extent(extent);
     }
+}
+
+bool HugePages::is_untouched(uint8_t* extent) {
+    if (::mincore(extent, kHugePageBytes, is_resident_.data()) != 0) return false;
+    return std::none_of(is_resident_.begin(), is_resident_.end(), [](uint8_t page) { return (page & 1) != 0; });
+}
+
+// An extent without a page cannot be collapsed, so it gets one, without a byte being written: a peer may be putting its
+// blocks here by now.
+void HugePages::prepare_extent(uint8_t* extent) {
+    if (::madvise(extent, small_page_bytes(), kPopulateWrite) == 0 &&
+        ::madvise(extent, kHugePageBytes, kCollapse) == 0) {
+        ++num_prepared_;
+    } else if (errno == EINVAL) {
+        is_refused_ = true;
+    }
+    // Else there is no free huge page: small ones come as they are touched.
 }
 
 }  // namespace ascend_deepep::twin

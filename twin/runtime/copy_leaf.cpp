@@ -68,11 +68,9 @@ inline __attribute__((always_inline)) void fence() {
     _mm_sfence();
 }
 
-// Whole vectors, then the rest by halves of 32 and 16 B, then single bytes.
-inline __attribute__((always_inline)) void copy(uint8_t* dst, const uint8_t* src, size_t bytes) {
+// Vectors of 32 and 16 B, then single bytes.
+inline __attribute__((always_inline)) void copy_by_halves(uint8_t* dst, const uint8_t* src, size_t bytes) {
     size_t at = 0;
-    for (; at + sizeof(Vector) <= bytes; at += sizeof(Vector))
-        store(dst + at, load(src + at));
 #if defined(__AVX2__)
     for (; at + sizeof(__m256i) <= bytes; at += sizeof(__m256i)) {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + at),
@@ -85,9 +83,19 @@ inline __attribute__((always_inline)) void copy(uint8_t* dst, const uint8_t* src
     }
     if (at < bytes) std::memcpy(dst + at, src + at, bytes - at);
 }
-#else
 
+// The widest vectors, then the rest.
 inline __attribute__((always_inline)) void copy(uint8_t* dst, const uint8_t* src, size_t bytes) {
+    size_t at = 0;
+    for (; at + sizeof(Vector) <= bytes; at += sizeof(Vector))
+        store(dst + at, load(src + at));
+    copy_by_halves(dst + at, src + at, bytes - at);
+}
+#else
+inline __attribute__((always_inline)) void copy(uint8_t* dst, const uint8_t* src, size_t bytes) {
+    std::memcpy(dst, src, bytes);
+}
+inline __attribute__((always_inline)) void copy_by_halves(uint8_t* dst, const uint8_t* src, size_t bytes) {
     std::memcpy(dst, src, bytes);
 }
 #endif
@@ -168,13 +176,15 @@ void stream(uint8_t* dst, const uint8_t* src, size_t bytes) {
 #endif
 }
 
+// By vectors of 32 B at most: pieces of 480 B behind each other are not at cache lines, and wider stores would be
+// split.
 void read_pieces(const Pieces& pieces) {
     uint8_t* dst = pieces.dst;
     const uint8_t* src = pieces.src;
     for (uint32_t i = 0; i < pieces.count; ++i, dst += pieces.dst_step, src += pieces.src_step) {
         for (size_t at = 0; at < pieces.bytes; at += kLineBytes)
             __builtin_prefetch(src + at + kFetchAhead);
-        copy(dst, src, pieces.bytes);
+        copy_by_halves(dst, src, pieces.bytes);
     }
 }
 
