@@ -14,7 +14,7 @@
 
 namespace ascend_deepep::op_host {
 
-// In core order: core 0 is the first stage core and makes the routing table before it stages.
+// In core order. The first cumsum core makes the routing table, which its messages wait for.
 struct DispatchRoles {
     CoreRange stage, wqe_builder, doorbell, cumsum;
 };

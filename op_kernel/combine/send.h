@@ -116,8 +116,8 @@ __aicore__ inline uint32_t staging_rows(const CoreContext& ctx) {
     return kCombineStagingRows / ctx.tiling->queues_per_peer;
 }
 
-// Where the sending by one queue stands: words of a UB table. kExpert and kDone: it has passed by the rows of the experts
-// before kExpert, and by kDone of that one's.
+// Where the sending by one queue stands: words of a UB table. kExpert and kDone: it has passed by the rows of the
+// experts before kExpert, and by kDone of that one's.
 enum class SendWord : uint32_t { kExpert = 0, kDone = 1, kSent = 2, kTotal = 3, kCount = 4 };
 
 // Moves on to a row that is sent to `peer`, past `count` others that are. There is one.

@@ -92,7 +92,7 @@ __aicore__ inline void run_dispatch(AscendC::TPipe& pipe, const DispatchTiling& 
     const uint32_t cumsum_index = index_in(ctx, tiling.cumsum);
     // A communicator that broke before: nothing leaves this rank any more.
     if (!ctx.has_failed && tiling.common.is_refused == 0) {
-        if (ctx.core == 0) route(ctx, tiling);
+        if (cumsum_index == 0) route(ctx, tiling);  // it could not post a message before
         const uint32_t stage_index = index_in(ctx, tiling.stage);
         if (stage_index < tiling.stage.count) stage(ctx, tiling, stage_index);
         const uint32_t builder_index = index_in(ctx, tiling.wqe_builder);
