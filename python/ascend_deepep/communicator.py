@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import operator
 import os
 import pickle
 import secrets
@@ -21,6 +20,14 @@ from typing import TYPE_CHECKING, TypedDict
 import torch.distributed as dist
 
 from ascend_deepep import _runtime, _target
+from ascend_deepep._arguments import (
+    COMBINE_REDUCES,
+    count,
+    machine_options,
+    reduce_number,
+    role_text,
+    window_size,
+)
 from ascend_deepep._group import AllGather, hccl_name, members
 from ascend_deepep._load import load_ops
 from ascend_deepep.config import Settings, settings
@@ -28,10 +35,6 @@ from ascend_deepep.errors import ArgumentError, DeepEPError, Mismatch
 
 if TYPE_CHECKING:
     from ascend_deepep._runtime import CountersDict
-
-
-#: What `combine_reduce` may be, the default first.
-COMBINE_REDUCES = ("row", "rank")
 
 
 class _Proposal(TypedDict):
@@ -117,19 +120,11 @@ class Communicator:
         try:
             load_ops()
             env = settings() if _settings is None else _settings
-            counts = {key: _count(key, value, 0) for key, value in sizes.items()}
-            reduce = _reduce(combine_reduce)
-            options = {
-                "window_bytes": _window(env.window_bytes if window_bytes is None else window_bytes, num_ranks, counts),
-                "num_cores": _optional("num_cores", env.num_cores if num_cores is None else num_cores),
-                "timeout_ms": _optional("timeout_ms", env.timeout_ms if timeout_ms is None else timeout_ms),
-                "queue_depth": env.queue_depth or 0,
-                "queues_per_peer": _optional(
-                    "queues_per_peer", env.queues_per_peer if queues_per_peer is None else queues_per_peer
-                ),
-                "heap_bytes": env.heap_bytes or 0,
-            }
-            role_text = env.roles if roles is None else _roles(roles)
+            counts = {key: count(key, value, 0) for key, value in sizes.items()}
+            reduce = reduce_number(combine_reduce)
+            window = window_size(env.window_bytes if window_bytes is None else window_bytes, num_ranks, counts)
+            options = machine_options(env, num_cores=num_cores, queues_per_peer=queues_per_peer, timeout_ms=timeout_ms)
+            wanted_roles = env.roles if roles is None else role_text(roles)
             target = _target.choose(env.target)
             name = hccl_name(group, rank) if name is None else name
         except Exception as problem:  # whatever it is, the other ranks must hear of it
@@ -141,12 +136,13 @@ class Communicator:
             num_ranks=num_ranks,
             **counts,
             combine_reduce=reduce,
+            window_bytes=window,
             **options,
             combine_engine=env.combine_engine,
             policy=env.policy,
             all_gather=all_gather,
             target=target,
-            roles=role_text,
+            roles=wanted_roles,
         )
         self._closed = False
         _open.add(self)
@@ -368,52 +364,3 @@ def _name_error(name: object) -> str:
     if name is None or (isinstance(name, str) and 1 <= len(name.encode()) <= longest):
         return ""
     return f"name = {name!r} is not a string of 1 to {longest} bytes"
-
-
-def _count(key: str, value: object, lowest: int) -> int:
-    """`value` as an integer that fits the runtime's 32 bits; the limits proper are checked there."""
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise ArgumentError(f"{key} = {value!r} is not a whole number") from None
-    if not lowest <= number < 1 << 32:
-        raise ArgumentError(f"{key} = {number} is outside [{lowest}, {(1 << 32) - 1}]")
-    return number
-
-
-def _reduce(value: object) -> int:
-    """`combine_reduce` by its number in the runtime."""
-    if value not in COMBINE_REDUCES:
-        raise ArgumentError(f"combine_reduce = {value!r} is not one of {', '.join(map(repr, COMBINE_REDUCES))}")
-    return COMBINE_REDUCES.index(str(value))
-
-
-def _optional(key: str, value: object) -> int:
-    """0, the runtime's word for its own choice, stands for None only."""
-    return 0 if value is None else _count(key, value, 1)
-
-
-def _roles(value: object) -> str:
-    """The text that the runtime reads; names and numbers are checked there."""
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, Mapping):
-        raise ArgumentError(f"roles = {value!r} is no text and no mapping of role to cores")
-    return ",".join(f"{role}={_count(f'roles[{role!r}]', cores, 1)}" for role, cores in value.items())
-
-
-def _window(value: object, num_ranks: int, sizes: dict[str, int]) -> int:
-    if value is None:
-        return 0
-    terms = f"num_ranks {num_ranks}, " + ", ".join(f"{key} {size}" for key, size in sizes.items())
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = 0
-    if 1 <= number < 1 << 63 and isinstance(value, int):
-        return number
-    try:
-        need = f"{_runtime.required_window_bytes(num_ranks, *sizes.values())} bytes"
-    except DeepEPError as error:
-        need = f"more than can be told ({error})"
-    raise ArgumentError(f"window_bytes = {value!r} is not a size; {terms} need {need}")

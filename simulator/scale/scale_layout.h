@@ -10,7 +10,7 @@ namespace ascend_deepep::simulator {
 struct ScaleLayout {
     WindowLayout window;
     WorkspaceLayout workspace;
-    op_host::DispatchRoles dispatch_roles;
+    op_host::DispatchRoles dispatch_roles;  // of a call of the largest size, with one queue a peer
     op_host::CombineRoles combine_roles;
     uint32_t local_experts = 0;
     uint32_t route_width = 0;  // threads of the route role, for a call of the largest size

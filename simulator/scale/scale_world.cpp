@@ -6,6 +6,7 @@
 
 #include "op_host/check.h"
 #include "op_host/sizes.h"
+#include "simulator/scale/scale_layout.h"
 #include "simulator/scenario/inputs.h"
 #include "simulator/scenario/oracle.h"
 #include "simulator/scenario/values.h"
@@ -89,8 +90,9 @@ ScaleResult run_scale(const ScaleOptions& options, const twin::KernelTable& kern
     scenario.world.meter = &result.meter;
     scenario.world.costs = &options.costs;
     result.limits = scenario.world.limits;
-    result.dispatch_roles = op_host::dispatch_roles(options.num_cores, scenario.world.limits);
-    result.combine_roles = op_host::combine_roles(options.num_cores, options.engine);
+    const ScaleLayout layout = scale_layout(scenario.world.limits, options.num_cores, options.engine);
+    result.dispatch_roles = layout.dispatch_roles;
+    result.combine_roles = layout.combine_roles;
     result.remote_copies = count_remote_copies(scenario, options.num_rounds);
     result.run = run_scenario(scenario, "", kernels);
     return result;

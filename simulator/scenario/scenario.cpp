@@ -157,7 +157,8 @@ std::string describe_channel(const Channel& channel) {
            std::to_string(channel.config.cq_depth) + " queues " + std::to_string(channel.config.queues_per_peer) +
            " from " + std::to_string(channel.config.first_index) +
            (shape.engine == CombineEngine::kMte ? " mte" : " urma") + (shape.has_drawn_roles ? " roles" : "") +
-           (shape.is_uneven ? " uneven" : "") + (shape.is_one_hot ? " one-hot" : "") + describe_routing(shape) + describe_features(shape);
+           (shape.is_uneven ? " uneven" : "") + (shape.is_one_hot ? " one-hot" : "") + describe_routing(shape) +
+           describe_features(shape);
 }
 
 std::string describe_operation(const Operation& operation) {

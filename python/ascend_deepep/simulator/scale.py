@@ -23,11 +23,11 @@ TOPK = 8
 EXPERTS = 256
 ROUNDS = 2
 
-# Stages of a role, and whose cores play it: those of the role's range, core 0, or all of them.
-_FIRST, _ALL = "first", "all"
+# Stages of a role, and whose cores play it: those of a range (the first cumsum core routes), or all of them.
+_ALL = "all"
 ROLES: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
     DISPATCH: {
-        "route": (("route",), _FIRST),
+        "route": (("route",), "cumsum"),
         "stage": (("stage",), "stage"),
         "wqe_builder": (("wqe_builder",), "wqe_builder"),
         "doorbell": (("doorbell",), "doorbell"),
@@ -192,7 +192,7 @@ def _role_times(
     operations = sum(kernel["calls"])
     times = {}
     for role, (stages, who) in roles.items():
-        first, count = {_FIRST: (0, 1), _ALL: (0, world.cores)}.get(who) or ranges[who]
+        first, count = (0, world.cores) if who == _ALL else ranges[who]
         cores = [[core[stage] for stage in stages if stage in core] for core in kernel["cores"][first : first + count]]
         if not cores:
             continue

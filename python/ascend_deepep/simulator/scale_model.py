@@ -80,8 +80,8 @@ def loads(layout: LayoutDict, ranks: int, tokens: int) -> dict[tuple[str, str], 
         (COMBINE, "control"): {"message": share(ranks, roles[COMBINE]["control"][1])},
     }
     if doorbells == 0:
-        # The window of each rank, and where the rows of each (expert, rank) pair begin and end.
-        counted[COMBINE, "send"] = {"load": ranks + 2 * local * ranks, "row": rows / sends}
+        # The window of each other rank, and where the rows of each of its (expert, rank) pairs begin and end.
+        counted[COMBINE, "send"] = {"load": (ranks - 1) * (1 + 2 * local), "row": rows / sends}
     else:
         counted[COMBINE, "send"] = {"load": 2 * local * (share(ranks - 1, sends) + 1), "row": rows / sends}
         of_doorbell = {"load": 2 * local * (ranks - 1), "open": receivers, "row": rows}

@@ -83,7 +83,7 @@ TEST(worlds_meet_every_condition) {
           "evictions-storm", "limited-links", "drawn-roles", "queues-1", "queues-2", "queues-3", "queues-4"})
         CHECK(summary.conditions().at(name) >= 20);
     CHECK(summary.remote() * 100 >= summary.worlds() * 80);
-    CHECK_EQ(summary.features().size(), size_t{28});
+    CHECK_EQ(summary.features().size(), size_t{29});
     for (const auto& [name, count] : summary.features()) {
         if (count * 20 < summary.worlds()) check::fail(__FILE__, __LINE__, name + " in " + std::to_string(count));
     }
