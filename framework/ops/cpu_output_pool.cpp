@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,7 @@
 #include <mutex>
 #include <new>
 #include <numeric>
+#include <vector>
 
 #include "framework/ops/arguments.h"
 
@@ -29,6 +31,18 @@ using FromBlob = AOTITorchError (*)(void* data, int64_t ndim, const int64_t* siz
 
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 constexpr size_t kGranuleBytes = size_t{64} << 10;
+constexpr size_t kMinLookedAtBytes = size_t{16} << 20;
+
+// What a block takes of memory. An output has room for every row that could come, a multiple of those that do, and the
+// rest of it is never touched; a small one counts as a whole.
+size_t touched_bytes(void* data, size_t bytes) {
+    if (bytes < kMinLookedAtBytes) return bytes;
+    static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> pages((bytes + page - 1) / page);
+    if (mincore(data, bytes, pages.data()) != 0) return bytes;
+    const auto resident = std::count_if(pages.begin(), pages.end(), [](unsigned char p) { return (p & 1) != 0; });
+    return static_cast<size_t>(resident) * page;
+}
 
 class OutputPool {
   public:
@@ -38,7 +52,7 @@ class OutputPool {
             for (auto block = idle_.rbegin(); block != idle_.rend(); ++block) {
                 if (block->bytes != bytes) continue;
                 void* data = block->data;
-                idle_bytes_ -= bytes;
+                idle_bytes_ -= block->touched;
                 idle_.erase(std::next(block).base());
                 return data;
             }
@@ -51,12 +65,13 @@ class OutputPool {
     }
 
     void give_back(void* data, size_t bytes) {
+        const size_t touched = touched_bytes(data, bytes);
         const std::lock_guard lock(mutex_);
-        idle_.push_back({data, bytes});
-        idle_bytes_ += bytes;
+        idle_.push_back({data, bytes, touched});
+        idle_bytes_ += touched;
         while (idle_bytes_ > kMaxIdleBytes) {
             munmap(idle_.front().data, idle_.front().bytes);
-            idle_bytes_ -= idle_.front().bytes;
+            idle_bytes_ -= idle_.front().touched;
             idle_.pop_front();
         }
     }
@@ -70,6 +85,7 @@ class OutputPool {
     struct Block {
         void* data;
         size_t bytes;
+        size_t touched;
     };
 
     std::mutex mutex_;
