@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "twin/fabric/system_error.h"
+#include "twin/runtime/cpu.h"
 
 namespace ascend_deepep {
 namespace {
@@ -27,7 +28,7 @@ std::string own_directory() {
 // Of the modules of a policy, the one for the newest instruction set that this CPU has.
 const char* isa_suffix([[maybe_unused]] const std::string& policy) {
 #if defined(ASCEND_DEEPEP_KERNELS_X86_64_V3)
-    if (policy == "fast" && __builtin_cpu_supports("x86-64-v3")) return "_x86_64_v3";
+    if (policy == "fast" && twin::cpu_has_x86_64_v3()) return "_x86_64_v3";
 #endif
     return "";
 }

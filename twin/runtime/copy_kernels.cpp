@@ -10,6 +10,7 @@
 #endif
 
 #include "twin/runtime/copy_leaf.h"
+#include "twin/runtime/cpu.h"
 
 namespace ascend_deepep::twin {
 namespace {
@@ -36,8 +37,8 @@ bool has_movdir64b() {
 const CopyKernels* copy_kernels_of(const char* isa) {
     if (std::strcmp(isa, kBaseline.isa) == 0) return &kBaseline;
 #if defined(ASCEND_DEEPEP_ISA_VARIANTS)
-    if (std::strcmp(isa, kV3.isa) == 0 && __builtin_cpu_supports("x86-64-v3")) return &kV3;
-    if (std::strcmp(isa, kV4.isa) == 0 && __builtin_cpu_supports("x86-64-v4")) {
+    if (std::strcmp(isa, kV3.isa) == 0 && cpu_has_x86_64_v3()) return &kV3;
+    if (std::strcmp(isa, kV4.isa) == 0 && cpu_has_x86_64_v4()) {
         return has_movdir64b() ? &kV4ByLines : &kV4;
     }
 #endif
