@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from ascend_deepep import reference, reference_quant
+from ascend_deepep import reference, reference_by_rank, reference_quant
 from ascend_deepep.conformance import checks
 from ascend_deepep.conformance.calls import changed
 from ascend_deepep.conformance.cases import Case, Refusal, load
@@ -44,7 +44,11 @@ def test_combine_of_one_rank_is_that_of_all(group: str) -> None:
             outputs = [reference_quant.combine_int8_round_trip(output) for output in outputs]
         weights = [inputs.weights(rank) for rank in range(call.ranks)] if call.weights else None
         shared = [inputs.shared_x(rank) for rank in range(call.ranks)] if call.shared_x != "none" else None
-        combined = reference.combine(outputs, ranks[0].route, inputs.ids, weights, shared)
+        route = ranks[0].route
+        if call.sums_by_rank:
+            combined = reference_by_rank.combine(outputs, route.destination, route.row, route.active, weights, shared)
+        else:
+            combined = reference.combine(outputs, route, inputs.ids, weights, shared)
         for expected, want in zip(ranks, combined, strict=True):
             assert checks.same(case.id, expected.combined, want) == ""
 
