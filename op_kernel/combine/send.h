@@ -123,18 +123,12 @@ enum class SendWord : uint32_t { kExpert = 0, kDone = 1, kSent = 2, kTotal = 3, 
 // Moves on to a row that is sent to `peer`, past `count` others that are. There is one.
 __aicore__ inline void skip_rows(const CombineTiling& tiling, uint32_t peer, uint32_t count, uint32_t& expert,
                                  uint32_t& done) {
-    RowRange rows = rows_for(tiling, expert, peer);
-    for (;;) {
-        if (rows.begin + done >= rows.end) {
-            rows = rows_for(tiling, ++expert, peer);
-            done = 0;
-            continue;
+    for (; expert < tiling.common.local_experts; ++expert, done = 0) {
+        const RowRange rows = rows_for(tiling, expert, peer);
+        for (; rows.begin + done < rows.end; ++done) {
+            if (!is_sent(tiling, rows.begin + done)) continue;
+            if (count-- == 0) return;
         }
-        if (is_sent(tiling, rows.begin + done)) {
-            if (count == 0) return;
-            --count;
-        }
-        ++done;
     }
 }
 
