@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from ascend_deepep import _runtime
+from ascend_deepep.cli.app import run
 
 _KEYS = [
     "exact",
@@ -107,15 +108,15 @@ def test_default_demo_ends_with_exact() -> None:
         (["--hidden", "many"], "--hidden"),
     ],
 )
-def test_mistakes_exit_2_with_one_line(words: list[str], text: str) -> None:
-    done = _run("demo", *words)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert text in done.stderr and done.stderr.count("\n") == 1
-    done = _run("demo", *words, "--json")
-    assert done.returncode == 2
-    assert done.stderr == ""
-    error = _json(done)["error"]
+def test_mistakes_exit_2_with_one_line(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert text in err and err.count("\n") == 1
+    assert run(["demo", *words, "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert err == ""
+    error = json.loads(out)["error"]
     assert error["kind"] == "UsageError" and text in error["message"]
 
 
@@ -126,7 +127,7 @@ def test_rules_of_the_communicator_exit_2() -> None:
     assert error["kind"] == "ArgumentError" and "1000" in error["message"]
 
 
-@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("as_json", [pytest.param(False, marks=pytest.mark.long), True])
 def test_ctrl_c_is_one_line(as_json: bool) -> None:
     words = ["demo", "--ranks", "2", "--hidden", "256", "--iters", "1000000000", *["--json"][:as_json]]
     process = subprocess.Popen([*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -154,6 +155,7 @@ def test_build_sh_refuses_minutes_that_are_no_number() -> None:
     assert done.stderr == "build.sh: test long 'x': MINUTES is a number from 0 to 999999\n"
 
 
+@pytest.mark.long
 def test_lack_of_memory_is_a_refusal() -> None:
     """The communicator's own: one line with the bytes needed and free. The largest calls of 64 ranks touch 588 GB."""
     need_of = {8: 52 << 30, 16: 140 << 30, 64: 580 << 30}
@@ -194,8 +196,8 @@ def test_kill_is_reported_by_every_survivor() -> None:
     assert _run("demo", "--ranks", "4", "--hidden", "256").returncode == 0
 
 
-# Each costs seconds: a control message and a CQE stand for the others in `test`.
-_QUICK_FAULTS = ("drop-control", "bad-cqe")
+# Each costs seconds: a CQE stands for the others in `test`.
+_QUICK_FAULTS = ("bad-cqe",)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +220,7 @@ def test_faults_never_end_exact(fault: str) -> None:
         assert value["mismatch"]["rank"] is not None and value["mismatch"]["what"].startswith("collect: ")
 
 
+@pytest.mark.long
 def test_faulted_command_is_exact_without_the_fault() -> None:
     done = _run("demo", "--ranks", "4", "--hidden", "256", "--seed", "3", "--json")
     assert done.returncode == 0 and _json(done)["exact"] is True

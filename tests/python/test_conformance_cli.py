@@ -32,6 +32,7 @@ def test_json_of_a_few_cases() -> None:
     assert result["by_feature"]["quant_mode: 0, bfloat16"] == {"passed": 1, "failed": 0}
 
 
+@pytest.mark.long
 def test_table_of_a_case() -> None:
     done = run("--filter", "id=report.6-unequal", "--target", "twin")
     assert done.returncode == 0, done.stderr

@@ -84,7 +84,13 @@ IMPORTS: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "words"), IMPORTS.values(), ids=IMPORTS)
+_SLOW_IMPORTS = ("hang", "no torch.npu", "crash later")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [pytest.param(*of, id=name, marks=[pytest.mark.long] * (name in _SLOW_IMPORTS)) for name, of in IMPORTS.items()],
+)
 def test_an_import_that_ends_badly_is_a_finding(text: str, words: str, tmp_path: Path) -> None:
     (tmp_path / "torch_npu.py").write_text(text)
     seconds = 5.0 if "hang" in words or "5 s" in words else 120.0
@@ -98,6 +104,7 @@ def test_an_import_that_ends_badly_is_a_finding(text: str, words: str, tmp_path:
     assert "the twin works" in finding.costs
 
 
+@pytest.mark.long
 def test_the_doctor_survives_a_crash(tmp_path: Path) -> None:
     (tmp_path / "torch_npu.py").write_text(IMPORTS["segfault"][0])
     code, report = doctor(environment(tmp_path))
@@ -111,6 +118,7 @@ def test_torch_npu_that_works(tmp_path: Path) -> None:
     assert answer == probe.Answer({"version": "2.13.0", "is_available": True, "device_count": 8})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "shows", ["is_available = staticmethod(lambda: False)", "device_count = staticmethod(lambda: 0)"]
 )
@@ -154,6 +162,7 @@ def _as_installed(folder: Path, text: str) -> None:
     (info / "entry_points.txt").write_text("[torch.backends]\ntorch_npu = torch_npu:_autoload\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["ImportError", pytest.param("abort", marks=pytest.mark.long)])
 def test_autoload_that_keeps_torch_from_being_imported(kind: str, tmp_path: Path) -> None:
     """The package cannot run in this environment, which is exit 1; the report says which variable helps."""

@@ -37,10 +37,10 @@ report() {
 
 step_build() { need_package; }
 
-# The programs run one after another: each starts ranks of its own, and some measure time-outs.
+# Programs that mostly wait run beside the one that computes; time-outs in them are long enough for that.
 step_cpp() {
     need_package
-    ctest --test-dir "$DEV_BUILD" --output-on-failure --no-tests=error
+    ctest --test-dir "$DEV_BUILD" --output-on-failure --no-tests=error -j "$JOBS"
 }
 
 # Two workers, by files: most of these tests wait, for ranks, imports or time-outs.
@@ -65,33 +65,33 @@ sanitized_build() {
     cmake --build build/asan -j "$JOBS" ${1:+--target "$@"}
 }
 
-# The programs that run the kernels or own memory; `sanitizer-rest` has the others.
+# The programs that run the kernels or own memory; `sanitizer-rest` has the others, and ranks in Python.
 SANITIZED=(fabric protocol runtime)
+
+step_sanitizer() {
+    need_package
+    local names
+    sanitized_build "${SANITIZED[@]/%/_test}"
+    names="$(IFS='|' && echo "${SANITIZED[*]}")"
+    ctest --preset asan --no-tests=error -j "$JOBS" -R "^($names)\$"
+}
 
 # The Python selection runs under the venv's base interpreter with a staged package: PYTHONPATH entries, unlike the
 # venv's own site-packages, have no .pth file executed, so the editable package cannot come before the stage. Capture
 # is by sys, so that the report of a sanitizer that ends the process is seen. Left out is what imports the simulator's
 # module, which the stage lacks: no test there is for sanitizers.
-step_sanitizer() {
+step_sanitizer-rest() {
     need_package
     local stage="$PWD/build/asan/stage" libraries names
-    sanitized_build ascend_deepep_ops_cpu _runtime "${SANITIZED[@]/%/_test}"
+    sanitized_build
     names="$(IFS='|' && echo "${SANITIZED[*]}")"
-    ctest --preset asan --no-tests=error -R "^($names)\$"
+    ctest --preset asan --no-tests=error -E "^($names)\$"
     rm -rf "$stage"
     cmake --install build/asan --prefix "$stage" --component operators > /dev/null
     cp -r python/ascend_deepep/. "$stage/ascend_deepep/"
     libraries="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
     LD_PRELOAD="$libraries" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH="$stage:$(site_packages)" \
         "$PYTHON" -m pytest -q --capture=sys -m sanitizer --ignore=tests/python/sim --ignore=tests/python/docs
-}
-
-step_sanitizer-rest() {
-    need_package
-    local names
-    sanitized_build
-    names="$(IFS='|' && echo "${SANITIZED[*]}")"
-    ctest --preset asan --no-tests=error -E "^($names)\$"
 }
 
 step_packaging() {

@@ -17,7 +17,7 @@ namespace {
 using namespace simulator;
 using sim::Timeline;
 
-constexpr uint64_t kSchedules = 12;
+constexpr uint64_t kSchedules = 4;
 
 // What one rank did when; one dispatch.
 struct Moments {

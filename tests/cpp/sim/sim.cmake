@@ -4,8 +4,8 @@
 # Layer: build. Included by cmake/UnitTests.cmake; the test program itself is made there, like all others.
 
 target_link_libraries(sim_test PRIVATE ascend_deepep_simulator)
-# Hundreds of worlds, twice: half a minute, two under sanitizers, many under an emulator.
-set_tests_properties(sim PROPERTIES TIMEOUT 1500)
+# Hundreds of worlds: a quarter of a minute, one under sanitizers, many under an emulator.
+set_tests_properties(sim PROPERTIES TIMEOUT 1500 COST 100)  # first, where several run at once
 target_sources(sim_test PRIVATE "${PROJECT_SOURCE_DIR}/tests/cpp/protocol/world.cpp")
 
 file(GLOB run_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cpp/sim/run/*.cpp")

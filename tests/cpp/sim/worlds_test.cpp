@@ -34,7 +34,7 @@ TEST(ranks_die_anywhere_and_the_others_go_on) {
     SeedOptions options;
     options.forced = sim::SimFault::kRankDies;
     Summary summary;
-    for (uint64_t seed = 1; seed <= 60; ++seed) {
+    for (uint64_t seed = 1; seed <= 25; ++seed) {
         const SeedResult result = run(seed, options);
         CHECK(result.num_ranks >= 2);
         CHECK_EQ(result.num_survivors, result.has_struck ? result.num_ranks - 1 : 0);
@@ -50,14 +50,14 @@ TEST(a_failed_rank_that_lives_is_a_survivor) {
     SeedOptions options;
     options.forced = sim::SimFault::kBadCqe;
     uint32_t met = 0;
-    for (uint64_t seed = 1; seed <= 40; ++seed) {
+    for (uint64_t seed = 1; seed <= 25; ++seed) {
         const SeedResult result = run(seed, options);
         if (result.num_survivors == 0) continue;
         CHECK_EQ(result.num_survivors, result.num_ranks);
         CHECK(result.failures > 0);
         ++met;
     }
-    CHECK(met >= 5);
+    CHECK(met >= 3);
 }
 
 TEST(worlds_meet_every_condition) {

@@ -50,7 +50,7 @@ def test_the_sample_runs(tmp_path: Path) -> None:
     assert run([sys.executable, script], tmp_path).strip().splitlines()[-1] == announced[1]
 
 
-@pytest.mark.parametrize("example", ["torchrun_layer.py", "torch_npu_caller.py"])
+@pytest.mark.parametrize("example", ["torchrun_layer.py", pytest.param("torch_npu_caller.py", marks=pytest.mark.long)])
 def test_an_example_runs_under_torchrun(example: str, tmp_path: Path) -> None:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     assert "EXACT on 2 ranks" in run([*launcher, ROOT / "examples" / example], tmp_path)

@@ -14,6 +14,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[
     return code, json.loads(capsys.readouterr().out.strip().splitlines()[-1])
 
 
+@pytest.mark.long
 def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     code, report = run(capsys, "--filter", "space-off-by-one")
     assert code == 0

@@ -19,8 +19,7 @@ from tools.check.tree import Tree
 ROOT = checkout(Path(__file__).resolve())
 TREE = Tree.of_repository(ROOT)
 ALL = mutants(ROOT)
-FEW = ["frontier-before-blocks", "mask-ignored-by-reduce", "no-deadline", "refusal-is-no-use"]
-FEW += ["shared-slot-off-by-one", "space-off-by-one"]
+FEW = ["frontier-before-blocks", "no-deadline"]
 # Slips that published kernels of this kind have, or nearly had.
 KINDS = {
     "abort not posted",

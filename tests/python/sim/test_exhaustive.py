@@ -57,6 +57,7 @@ def test_a_limit_is_no_failure_and_said() -> None:
     assert (status, value["is_complete"], value["failures"]) == (0, False, 0)
 
 
+@pytest.mark.long
 def test_two_tokens_a_rank_are_other_worlds() -> None:
     status, one = search("--bound", "0")
     status_of_two, two = search("--bound", "0", "--tokens", "2")
@@ -72,6 +73,7 @@ def test_two_tokens_a_rank_are_other_worlds() -> None:
         assert again["replay"] == finding["replay"]
 
 
+@pytest.mark.long
 def test_kernels_that_crash_are_a_failure_with_a_line_that_replays(tmp_path: Path) -> None:
     sources = copy_sources(ROOT, tmp_path)
     path = sources / "combine/reduce.h"
@@ -93,6 +95,7 @@ def test_kernels_that_crash_are_a_failure_with_a_line_that_replays(tmp_path: Pat
         assert (status, again["hash"], again["checker"], again["text"]) == (1, None, "process", finding["text"])
 
 
+@pytest.mark.long
 def test_a_crash_names_the_delays_of_the_run() -> None:
     process = started("--exhaustive", "--bound", "2", "--max-seconds", "4", "--jobs", "4", "--json", processes=4)
     victim = running_kernels(process)[0]

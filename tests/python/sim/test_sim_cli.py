@@ -58,6 +58,7 @@ def test_seeds_that_hold() -> None:
     assert all(kind in shown.stdout for kind in (*_simulator.faults(), *value["conditions"], *value["features"]))
 
 
+@pytest.mark.long
 def test_worlds_are_worth_their_time() -> None:
     value = value_of(sim("--json"))
     assert (value["seeds"], value["failures"]) == (200, 0)
@@ -82,6 +83,7 @@ def test_two_thousand_seeds_hold_and_see_every_fault() -> None:
     assert time.monotonic() - start < 20 * 60
 
 
+@pytest.mark.long
 def test_a_failure_is_a_line_that_replays() -> None:
     options = ["--no-faults", "--drop", "a1"]
     value = value_of(done := sim("--first", "5", "--seeds", "60", *options, "--max-failures", "2", "--json"))
@@ -127,6 +129,7 @@ def test_the_timeline_of_a_seed(tmp_path: Path) -> None:
     assert {"process_name", "thread_name"} <= names
 
 
+@pytest.mark.long
 def test_every_fault_can_be_asked_for() -> None:
     for kind in _simulator.faults():
         value = value_of(done := sim("--seeds", "12", "--set", "ranks=3", "--fault", kind, "--json"))
@@ -203,7 +206,13 @@ def test_a_line_that_replays_names_the_kernels(
     assert json.loads(capsys.readouterr().out)["replay"] == f"ascend-deepep sim --seed 1 --kernels {module}"
 
 
-@pytest.mark.parametrize("words", [["--seeds", "1000000"], ["--exhaustive", "--bound", "3"]], ids=["seeds", "search"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["--seeds", "1000000"], id="seeds"),
+        pytest.param(["--exhaustive", "--bound", "3"], id="search", marks=pytest.mark.long),
+    ],
+)
 def test_ctrl_c_ends_all_processes_at_once(words: list[str]) -> None:
     process = started(*words, "--jobs", "2", processes=2)
     time.sleep(0.5)
@@ -220,8 +229,10 @@ def test_ctrl_c_ends_all_processes_at_once(words: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("words", "unit"),
-    [(["--seeds", "300"], "seeds"), (["--exhaustive", "--bound", "1"], "runs")],
-    ids=["seeds", "search"],
+    [
+        pytest.param(["--seeds", "300"], "seeds", id="seeds"),
+        pytest.param(["--exhaustive", "--bound", "1"], "runs", id="search", marks=pytest.mark.long),
+    ],
 )
 def test_a_terminal_sees_how_far_it_is(words: list[str], unit: str) -> None:
     ours, theirs = os.openpty()

@@ -40,7 +40,7 @@ def test_twenty_seeds_take_the_same_steps_in_two_processes() -> None:
     assert len(set(hashes[0])) == 20 and hashes[0] == hashes[1]
 
 
-@pytest.mark.parametrize("max_failures", [2, 1000])
+@pytest.mark.parametrize("max_failures", [2, pytest.param(1000, marks=pytest.mark.long)])
 def test_the_result_does_not_depend_on_the_number_of_processes(max_failures: int) -> None:
     options = WorldOptions(faults=False, drop=("a1",))
     results = []
