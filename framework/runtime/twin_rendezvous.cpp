@@ -154,7 +154,7 @@ void connect(Draft* draft, const std::vector<Handshake>& all) {
 }  // namespace
 
 uint32_t default_cores() {
-    return 16;
+    return 8;
 }
 
 std::shared_ptr<Communicator> create_twin(const CommunicatorOptions& options, const AllGather& all_gather) {
