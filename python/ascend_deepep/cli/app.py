@@ -17,6 +17,7 @@ from ascend_deepep.cli.bench import bench
 from ascend_deepep.cli.conformance import conformance
 from ascend_deepep.cli.demo import demo
 from ascend_deepep.cli.doctor import doctor
+from ascend_deepep.cli.model import model
 from ascend_deepep.cli.sim import sim
 from ascend_deepep.demo.usage import OutOfTime, UsageError
 from ascend_deepep.errors import DeepEPError
@@ -32,6 +33,7 @@ app.command()(bench)
 app.command()(conformance)
 app.command()(demo)
 app.command()(doctor)
+app.command()(model)
 app.command()(sim)
 
 
