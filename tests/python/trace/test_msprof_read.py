@@ -137,6 +137,7 @@ def test_the_samples_own_files_agree() -> None:
         (("aclnnMoeDistributeDispatchV2_MoeDistributeDispatchV2", "MoeDistributeDispatchV2"), None),
         (("moe_distribute_dispatch_v2", "N/A"), None),
         (("dispatch_v2x", ""), None),
+        (("dispatch_v21", ""), None),
     ],
 )
 def test_names_of_our_operators(texts: tuple[str, str], name: str | None) -> None:
@@ -225,28 +226,37 @@ def test_a_file_that_is_no_table(tmp_path: Path, content: bytes, message: str) -
         read_folder(tmp_path)
 
 
+LABEL = '{"ph": "M", "name": "process_labels", "pid": 1, "args": {"labels": "twin 0"}}'
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[", "is not JSON"),
-        ('"text"', "is not a Chrome trace"),
+        (f"[{LABEL}", "is not JSON"),
+        (f'{{"events": {LABEL}}}', "is not a Chrome trace"),
         (
-            '[{"ph": "M", "name": "process_labels", "pid": 1, "args": {"labels": "twin 0"}},'
-            '{"ph": "X", "name": "collect", "cat": "stage", "pid": 1, "tid": 0, "ts": 1, "dur": 1, "args": {}}]',
+            f'[{LABEL}, {{"ph": "X", "name": "collect", "cat": "stage", "pid": 1, "tid": 0, "ts": 1, "dur": 1,'
+            ' "args": {}}]',
             r"event 1 \('collect'\) is not what the twin writes: KeyError\('call'\)",
         ),
         (
-            '[{"ph": "M", "name": "process_labels", "pid": 1, "args": {"labels": "twin 0"}},'
-            '{"ph": "X", "name": "a", "cat": "stage", "pid": 1, "tid": 0, "ts": "x", "dur": 1, "args": {"call": 0}}]',
+            f'[{LABEL}, {{"ph": "X", "name": "a", "cat": "stage", "pid": 1, "tid": 0, "ts": "x", "dur": 1,'
+            ' "args": {"call": 0}}]',
             r"event 1, ts: 'x' is not a number of microseconds",
         ),
     ],
 )
-def test_a_timeline_that_is_none(tmp_path: Path, content: str, message: str) -> None:
+def test_a_timeline_of_the_twin_that_is_damaged(tmp_path: Path, content: str, message: str) -> None:
     table = export(tmp_path, "op_summary_1.csv", HEADER, "0,1,0,dispatch_v2,,10,2,0,48")
     (table.parent / "msprof_1.json").write_text(content)
     with pytest.raises(UsageError, match=message):
         read_folder(tmp_path)
+
+
+def test_the_timeline_of_an_npu_is_not_opened(tmp_path: Path) -> None:
+    table = export(tmp_path, "op_summary_1.csv", HEADER, "0,1,0,dispatch_v2,,10,2,0,48")
+    (table.parent / "msprof_1.json").write_text('[{"ph": "M", "args": {"labels": "NPU"}}, gigabytes of')
+    assert len(read_folder(tmp_path).calls) == 1
 
 
 def test_folders_without_a_recording(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ TORCH_DTYPES = {cann: torch for torch, cann in CANN_DTYPES.items()}
 
 # A direct launch has the kernel's name, mangled or with a suffix; one through aclnn or a graph the operator's type.
 # `MoeDistributeDispatchV2` and the like are CANN's own operators.
-_KERNEL = re.compile(r"(?:_Z\d+)?(dispatch_v2|combine_v2)(?![a-z])")
+_KERNEL = re.compile(r"(?:_Z\d+)?(dispatch_v2|combine_v2)(?![a-z0-9])")
 _OPERATOR = re.compile(r"(?:^|_)(DispatchV2|CombineV2)(?=_|$)")
 _NUMBERED = re.compile(r"(dispatch_v2|combine_v2)_rank(\d{1,6})_call(\d{1,9})")
 _NAMES = {"DispatchV2": DISPATCH, "CombineV2": COMBINE}

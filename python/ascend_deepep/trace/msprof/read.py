@@ -16,7 +16,7 @@ from ascend_deepep.demo.usage import UsageError
 from ascend_deepep.trace.msprof import columns
 from ascend_deepep.trace.msprof.find import Export, Found, Launch, find
 from ascend_deepep.trace.msprof.profile import CallRow, CoreRow, Operator, OtherOperator, Profile
-from ascend_deepep.trace.msprof.read_timeline import Timeline, read_timelines
+from ascend_deepep.trace.msprof.read_timeline import Timeline, is_ours, read_timelines
 from ascend_deepep.trace.msprof.table_file import Row, TableFile
 
 _Fields = tuple[tuple[str, ...], ...]
@@ -68,8 +68,8 @@ def read_folder(folder: Path | str) -> Profile:
     found = find(folder)
     profile = Profile("npu", 0)
     tasks = [task for index, export in enumerate(found.exports) for task in _tasks(profile, index, export, folder)]
-    timelines = [path for export in found.exports for path in export.timelines]
-    timeline = read_timelines(timelines, folder)
+    timelines = [path for export in found.exports for path in export.timelines if is_ours(path)]
+    timeline = read_timelines(timelines)
     profile.operators = [operator for launch in found.launches for operator in _launch(profile, launch, folder)]
     profile.source = _source(profile, tasks, timeline)
     _number(profile, found, tasks, timeline)

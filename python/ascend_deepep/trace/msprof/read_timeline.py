@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What msprof_*.json knows beyond the tables. Layer: Python, no torch.
 
-Of an NPU nothing: its spans of operators are the rows of op_summary. The twin's says where the recording is from, how
-many ranks it has, what the inputs are called, and which stage every core was in.
+Of an NPU nothing: its spans of operators are the rows of op_summary, and it may be as large as memory, so it is not
+opened. The twin's says where the recording is from, how many ranks it has, what the inputs are called, and which stage
+every core was in.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ascend_deepep.trace.msprof.write_timeline import STAGE, WAIT
 from ascend_deepep.trace.recording import Stage, Wait
 
 _SOURCES = ("twin", "simulator", "npu")
+_HEAD = 4096  # characters of a timeline of ours that hold its first label
 
 
 @dataclass
@@ -33,8 +35,18 @@ class Timeline:
     waits: list[Wait] = field(default_factory=list)
 
 
-def read_timelines(paths: list[Path], folder: Path) -> Timeline:
-    """All of them together."""
+def is_ours(path: Path) -> bool:
+    """write_timeline() wrote it: it begins with the processes and their labels."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            head = stream.read(_HEAD)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    return any(f'"labels": "{source} ' in head for source in _SOURCES)
+
+
+def read_timelines(paths: list[Path]) -> Timeline:
+    """All of them together; each one ours."""
     timeline = Timeline()
     for path in paths:
         events = _events(path)
