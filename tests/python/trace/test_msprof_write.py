@@ -116,6 +116,16 @@ def test_a_folder_with_a_recording_is_left_alone(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_only_what_was_written_here_is_replaced(tmp_path: Path) -> None:
+    write_folder(small_recording(), tmp_path, WHEN)
+    files = write_folder(small_recording(), tmp_path, replace=True)
+    assert sorted(files) == sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    (tmp_path / "PROF_000001_20260615093011042_00004711QMBDFKLA").mkdir()
+    with pytest.raises(UsageError, match="already holds PROF_000001_20260615093011042_00004711QMBDFKLA"):
+        write_folder(small_recording(), tmp_path, replace=True)
+    assert all(path.is_file() for path in files)
+
+
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UsageError, match=r"file/out cannot be written: Not a directory"):
@@ -131,6 +141,18 @@ def test_the_small_recording_comes_back(tmp_path: Path) -> None:
     launch = profile.operators[0]
     assert (launch.rank, launch.number, launch.name, launch.cores) == (1, 0, DISPATCH, 8)
     assert [(core.core, core.duration_ns) for core in launch.per_core] == [(0, 4_399), (4, 200)]
+
+
+def test_launches_come_by_rank_and_call(tmp_path: Path) -> None:
+    calls = [
+        Call(rank, number, (DISPATCH, COMBINE)[number % 2], number, number + 1)
+        for rank in (0, 1)
+        for number in range(4)
+    ]
+    stages = [Stage(call.rank, 0, call.number, "collect", call.start_ns, call.end_ns) for call in calls]
+    write_folder(Recording("twin", 2, calls, stages), tmp_path)
+    found = [(row.rank, row.number, row.name) for row in read_folder(tmp_path).operators]
+    assert found == [(call.rank, call.number, call.name) for call in calls]
 
 
 def shown(folder: Path) -> dict[str, object]:

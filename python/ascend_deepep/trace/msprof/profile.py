@@ -68,7 +68,7 @@ class Profile:
     source: str  # "twin", "simulator" or "npu"
     num_ranks: int
     calls: list[CallRow] = field(default_factory=list)  # by rank, then number
-    operators: list[Operator] = field(default_factory=list)  # of msopprof
+    operators: list[Operator] = field(default_factory=list)  # of msopprof: by device, then number
     others: list[OtherOperator] = field(default_factory=list)  # longest first
     stages: list[Stage] = field(default_factory=list)  # in folders of the twin
     waits: list[Wait] = field(default_factory=list)

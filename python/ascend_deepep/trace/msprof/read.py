@@ -71,6 +71,7 @@ def read_folder(folder: Path | str) -> Profile:
     timelines = [path for export in found.exports for path in export.timelines if is_ours(path)]
     timeline = read_timelines(timelines)
     profile.operators = [operator for launch in found.launches for operator in _launch(profile, launch, folder)]
+    profile.operators.sort(key=lambda row: (row.device or 0, -1 if row.number is None else row.number, row.folder))
     profile.source = _source(profile, tasks, timeline)
     _number(profile, found, tasks, timeline)
     _count_others(profile, tasks)

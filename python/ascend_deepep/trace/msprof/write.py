@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -20,30 +21,38 @@ from ascend_deepep.trace.msprof.write_timeline import write_timeline
 from ascend_deepep.trace.recording import Call, Recording
 
 _Row = Mapping[str, object]
+# Where msprof and msopprof have random letters; as many of them.
+_MARK = "DEEPTWIN"
+_LONG_MARK = "ASCENDEP" + _MARK
 _CoreTimes = dict[tuple[int, int], dict[int, int]]  # by rank and call: ns of each core
 
 
-def write_folder(recording: Recording, folder: Path | str, when: datetime | None = None) -> list[Path]:
+def write_folder(
+    recording: Recording, folder: Path | str, when: datetime | None = None, *, replace: bool = False
+) -> list[Path]:
     """Write PROF_* (msprof) and, where the cores' stages are known, OPPROF_* (msopprof) below `folder`.
 
-    `when` goes into the names, as with msprof; now, if None. Returns the files. UsageError: the folder holds such a
-    recording already, or cannot be written.
+    `when` goes into the names, as with msprof; now, if None. `replace`: folders that this function has written there
+    before go. Returns the files. UsageError: the folder holds another such recording, or cannot be written.
     """
     folder = Path(folder)
-    taken = sorted(path.name for pattern in ("PROF_*", "OPPROF_*") for path in folder.glob(pattern))
-    if taken:
-        raise UsageError(f"{folder} already holds {taken[0]}: name a folder without a recording")
     when = when or datetime.now()
     stamp = when.strftime("%Y%m%d%H%M%S")
     long_stamp = stamp + f"{when.microsecond // 1000:03d}"
     try:
+        taken = sorted(path for pattern in ("PROF_*", "OPPROF_*") for path in folder.glob(pattern))
+        for path in taken:
+            if not (replace and path.name.endswith(_MARK)):
+                raise UsageError(f"{folder} already holds {path.name}: name a folder without a recording")
+        for path in taken:
+            shutil.rmtree(path)
         return _write(recording, folder, stamp, long_stamp)
     except OSError as error:
         raise UsageError(f"{folder} cannot be written: {error.strerror or error}") from None
 
 
 def _write(recording: Recording, folder: Path, stamp: str, long_stamp: str) -> list[Path]:
-    output = folder / f"PROF_000001_{long_stamp}_{os.getpid():08d}DEEPTWIN" / columns.OUTPUT
+    output = folder / f"PROF_000001_{long_stamp}_{os.getpid() % 10**8:08d}{_MARK}" / columns.OUTPUT
     core_times = _core_times(recording)
     calls = sorted(recording.calls, key=lambda call: (call.rank, call.number))
     files = [
@@ -53,7 +62,7 @@ def _write(recording: Recording, folder: Path, stamp: str, long_stamp: str) -> l
         write_timeline(recording, output / f"msprof_{stamp}.json"),
         _readme(recording, output / "README.txt"),
     ]
-    operators = folder / f"OPPROF_{long_stamp}_ASCENDDEEPEPTWIN"
+    operators = folder / f"OPPROF_{long_stamp}_{_LONG_MARK}"
     launches: dict[tuple[int, str], int] = {}
     for call in calls:
         if (call.rank, call.number) not in core_times:
