@@ -50,6 +50,7 @@ _MODULES = frozenset(
         "communicator",
         "config",
         "demo",
+        "diagnosis",
         "errors",
         "integrations",
         "ops",
@@ -57,6 +58,7 @@ _MODULES = frozenset(
         "reference_by_rank",
         "reference_quant",
         "simulator",
+        "stats",
         "testing",
     }
 )

@@ -74,6 +74,15 @@ class KernelDict(TypedDict):
     ranks: list[dict[str, int]]  # by rank: counts of all cores and stages; the names are those of twin/sim/meter.h
     cores: list[dict[str, dict[str, int]]]  # by core and stage, over all ranks
 
+class CallDict(TypedDict):
+    operator: str
+    step: int
+    rank: int
+    start_ns: int
+    end_ns: int
+    waits_us: list[int]  # performance_info: by source
+    recv_counts: list[int]  # ep_recv_counts: running sum by (local expert, source); empty of a combine
+
 class ScaleDict(TypedDict):
     findings: list[tuple[str, str]]
     hash: int
@@ -84,6 +93,7 @@ class ScaleDict(TypedDict):
     control_blocks: int
     remote_copies: list[int]  # by rank: token copies of all its dispatches for other ranks, from the ids
     kernels: dict[str, KernelDict]  # by operator
+    calls: list[CallDict]  # where asked for, in the order of their ends
 
 class LayoutDict(TypedDict):
     regions: dict[str, int]  # of a window: bytes
@@ -91,6 +101,8 @@ class LayoutDict(TypedDict):
     workspace_bytes: int
     control_blocks: int
     local_experts: int
+    copy_bytes: int  # of a token copy with plain 16-bit elements
+    row_bytes: int  # of a row of combine
     route_width: int  # SIMT threads of the route role, for a call of the largest size
     roles: dict[str, dict[str, tuple[int, int]]]
 
@@ -108,6 +120,11 @@ def run_scale(
     engine: str,
     rounds: int,
     costs: Sequence[tuple[str, int]],
+    routing: str = "uniform",
+    seed: int = 1,
+    calls: bool = False,
+    handicap: str = "none",  # a part that is slow: core (rank, core, ns), link (rank, peer, times), entry (rank, ns)
+    of_handicap: Sequence[tuple[str, int]] = (),
 ) -> ScaleDict: ...
 def scale_layout(
     *, ranks: int, cores: int, tokens: int, hidden: int, topk: int, experts: int, engine: str

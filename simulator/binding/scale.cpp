@@ -107,6 +107,56 @@ py::dict kernel_dict(const Meter& meter, const Meter::Kernel& kernel) {
     return dict;
 }
 
+Routing routing_from(const std::string& name) {
+    for (uint32_t i = 0; i < static_cast<uint32_t>(Routing::kCount); ++i) {
+        if (name == kRoutingNames[i]) return static_cast<Routing>(i);
+    }
+    throw py::value_error("routing '" + name + "' is not uniform, gate or skewed");
+}
+
+sim::Handicap handicap_from(const std::string& kind, const std::vector<std::pair<std::string, uint64_t>>& given) {
+    constexpr const char* kKinds[] = {"none", "core", "link", "entry"};
+    sim::Handicap handicap;
+    uint32_t number = 0;
+    while (number < 4 && kind != kKinds[number])
+        ++number;
+    if (number == 4) throw py::value_error("handicap '" + kind + "' is not none, core, link or entry");
+    handicap.kind = static_cast<sim::Handicap::Kind>(number);
+    for (const auto& [name, value] : given) {
+        if (name == "rank") {
+            handicap.rank = static_cast<uint32_t>(value);
+        } else if (name == "peer") {
+            handicap.peer = static_cast<uint32_t>(value);
+        } else if (name == "core") {
+            handicap.core = static_cast<uint32_t>(value);
+        } else if (name == "ns") {
+            handicap.ns = value;
+        } else if (name == "times") {
+            handicap.times = value;
+        } else {
+            throw py::value_error("a handicap has no '" + name + "'");
+        }
+    }
+    return handicap;
+}
+
+// One dict a call, in the order of their ends. Dispatches and their combines take turns.
+py::list call_list(const std::vector<CallRecord>& calls) {
+    py::list list;
+    for (const CallRecord& call : calls) {
+        py::dict dict;
+        dict["operator"] = call.operation % 2 == 0 ? "dispatch_v2" : "combine_v2";
+        dict["step"] = call.operation / 2;
+        dict["rank"] = call.rank;
+        dict["start_ns"] = call.start_ns;
+        dict["end_ns"] = call.end_ns;
+        dict["waits_us"] = call.waits_us;
+        dict["recv_counts"] = call.recv_counts;
+        list.append(dict);
+    }
+    return list;
+}
+
 py::dict scale_dict(const ScaleResult& result) {
     py::dict kernels, dict;
     for (const Meter::Kernel& kernel : result.meter.kernels())
@@ -120,6 +170,7 @@ py::dict scale_dict(const ScaleResult& result) {
     dict["control_blocks"] = control_blocks(local_experts(result.limits));
     dict["remote_copies"] = result.remote_copies;
     dict["kernels"] = kernels;
+    dict["calls"] = call_list(result.run.calls);
     return dict;
 }
 
@@ -138,6 +189,8 @@ py::dict layout_dict(uint32_t ranks, uint32_t cores, uint32_t tokens, uint32_t h
     dict["workspace_bytes"] = layout.workspace.total_bytes;
     dict["control_blocks"] = layout.window.control_blocks;
     dict["local_experts"] = layout.local_experts;
+    dict["copy_bytes"] = layout.copy_bytes;
+    dict["row_bytes"] = layout.row_bytes;
     dict["route_width"] = layout.route_width;
     dict["roles"] = roles_dict(layout.dispatch_roles, layout.combine_roles);
     return dict;
@@ -153,9 +206,22 @@ void bind_scale(py::module_& module, const twin::KernelTable& (*kernels)()) {
         "run_scale",
         [kernels](uint32_t ranks, uint32_t cores, uint32_t tokens, uint32_t hidden, uint32_t topk, uint32_t experts,
                   const std::string& engine, uint32_t rounds,
-                  const std::vector<std::pair<std::string, uint64_t>>& costs) {
-            const ScaleOptions options{
-                ranks, cores, tokens, hidden, topk, experts, engine_from(engine), rounds, costs_from(costs)};
+                  const std::vector<std::pair<std::string, uint64_t>>& costs, const std::string& routing, uint64_t seed,
+                  bool calls, const std::string& handicap,
+                  const std::vector<std::pair<std::string, uint64_t>>& of_handicap) {
+            const ScaleOptions options{ranks,
+                                       cores,
+                                       tokens,
+                                       hidden,
+                                       topk,
+                                       experts,
+                                       engine_from(engine),
+                                       rounds,
+                                       costs_from(costs),
+                                       routing_from(routing),
+                                       seed,
+                                       calls,
+                                       handicap_from(handicap, of_handicap)};
             ScaleResult result;
             {
                 const py::gil_scoped_release released;
@@ -164,7 +230,9 @@ void bind_scale(py::module_& module, const twin::KernelTable& (*kernels)()) {
             return scale_dict(result);
         },
         py::kw_only(), py::arg("ranks"), py::arg("cores"), py::arg("tokens"), py::arg("hidden"), py::arg("topk"),
-        py::arg("experts"), py::arg("engine"), py::arg("rounds"), py::arg("costs"));
+        py::arg("experts"), py::arg("engine"), py::arg("rounds"), py::arg("costs"), py::arg("routing") = "uniform",
+        py::arg("seed") = 1, py::arg("calls") = false, py::arg("handicap") = "none",
+        py::arg("of_handicap") = std::vector<std::pair<std::string, uint64_t>>{});
 }
 
 }  // namespace ascend_deepep::simulator

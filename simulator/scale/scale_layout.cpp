@@ -36,6 +36,8 @@ ScaleLayout scale_layout(const CommunicatorLimits& limits, uint32_t num_cores, C
             op_host::dispatch_roles(num_cores, largest_load(limits, plain_copy_bytes(limits)), {}),
             op_host::combine_roles(num_cores, largest_load(limits, row_slot_bytes(limits.hidden)), engine),
             local_experts(limits),
+            plain_copy_bytes(limits),
+            row_slot_bytes(limits.hidden),
             op_host::route_width(limits.max_tokens, limits.num_experts, limits.num_ranks)};
 }
 

@@ -13,6 +13,8 @@ struct ScaleLayout {
     op_host::DispatchRoles dispatch_roles;  // of a call of the largest size, with one queue a peer
     op_host::CombineRoles combine_roles;
     uint32_t local_experts = 0;
+    uint32_t copy_bytes = 0;   // of a token copy with plain 16-bit elements, whole blocks
+    uint32_t row_bytes = 0;    // of a row of combine
     uint32_t route_width = 0;  // threads of the route role, for a call of the largest size
 };
 

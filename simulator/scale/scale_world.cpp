@@ -21,7 +21,8 @@ constexpr uint32_t kMostRounds = 16;
 constexpr uint64_t kTimeoutNs = 1'000'000'000'000;  // no wait of such a world is to end by it
 constexpr uint64_t kTagBase = uint64_t{7} << 32;
 constexpr uint32_t kDepth = 64;
-constexpr uint64_t kSeed = 1;  // of the inputs
+constexpr uint64_t kMostHandicapNs = 1'000'000'000;
+constexpr uint64_t kMostTimes = 1000;
 
 sim::Schedule schedule_of(const sim::Costs& costs) {
     sim::Schedule schedule = sim::kOrderly;
@@ -33,8 +34,19 @@ sim::Schedule schedule_of(const sim::Costs& costs) {
 
 void check_costs(const sim::Costs& costs) {
     constexpr uint64_t kMostNs = 1'000'000;
-    for (const sim::Cost& cost : sim::kCosts)
-        check_within(std::string(cost.name), costs.*cost.field, 1, kMostNs);
+    const sim::Costs defaults;
+    for (const sim::Cost& cost : sim::kCosts)  // what may cost nothing does so by default
+        check_within(std::string(cost.name), costs.*cost.field, defaults.*cost.field == 0 ? 0 : 1, kMostNs);
+}
+
+void check_handicap(const ScaleOptions& options) {
+    const sim::Handicap& handicap = options.handicap;
+    if (handicap.kind == sim::Handicap::Kind::kNone) return;
+    check_within("rank of the slow part", handicap.rank, 0, options.num_ranks - 1);
+    check_within("peer of the slow link", handicap.peer, 0, options.num_ranks - 1);
+    check_within("slow core", handicap.core, 0, options.num_cores - 1);
+    check_within("ns of the slow part", handicap.ns, 0, kMostHandicapNs);
+    check_within("times of the slow link", handicap.times, 1, kMostTimes);
 }
 
 Scenario scenario_of(const ScaleOptions& options) {
@@ -48,12 +60,16 @@ Scenario scenario_of(const ScaleOptions& options) {
     check_within("bytes of all windows", bytes, 1, kMostWindowBytes, "lower ranks, tokens or hidden");
     check_within("rounds", options.num_rounds, 1, kMostRounds);
     check_costs(options.costs);
+    check_handicap(options);
     s.world.num_cores = options.num_cores;
     s.world.queue_depth = kDepth;
     s.world.tag_base = kTagBase;
     s.world.timeout_ns = kTimeoutNs;
     s.world.schedule = schedule_of(options.costs);
-    s.seed = kSeed;
+    s.world.handicap = options.handicap;
+    s.seed = options.seed;
+    s.routing = options.routing;
+    s.features.has_performance = s.has_zeroed_performance = options.has_calls;
     s.engine = options.engine;
     s.num_tokens = options.num_tokens;
     s.hidden = options.hidden;
@@ -94,7 +110,7 @@ ScaleResult run_scale(const ScaleOptions& options, const twin::KernelTable& kern
     result.dispatch_roles = layout.dispatch_roles;
     result.combine_roles = layout.combine_roles;
     result.remote_copies = count_remote_copies(scenario, options.num_rounds);
-    result.run = run_scenario(scenario, "", kernels);
+    result.run = options.has_calls ? record_scenario(scenario, kernels) : run_scenario(scenario, "", kernels);
     return result;
 }
 

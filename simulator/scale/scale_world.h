@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large worlds without faults: the control plane real, payloads short, cores beside each other in virtual time, and
-// what they did counted. Layer: simulator. docs/scale.md says what the figures mean.
+// Large worlds without faults, perhaps with a part that is slow: the control plane real, payloads short, cores beside
+// each other in virtual time, and what they did counted. Layer: simulator. docs/scale.md says what the figures mean.
 #pragma once
 
 #include <string>
@@ -23,6 +23,10 @@ struct ScaleOptions {
     CombineEngine engine = CombineEngine::kMte;
     uint32_t num_rounds = 2;  // a round is a dispatch and its combine
     sim::Costs costs;
+    Routing routing = Routing::kUniform;
+    uint64_t seed = 1;       // of the inputs
+    bool has_calls = false;  // `calls` of the result: the calls have performance_info
+    sim::Handicap handicap;
 };
 
 struct ScaleResult {

@@ -144,7 +144,7 @@ void add_features(sim::Random& random, const Channel& channel, Batch* batch) {
         batch->shared_x.push_back(plain_value(random, combine_dtype(f)));
     constexpr int64_t kBefore[] = {0, 0, 3, 40, 1'000'000};
     for (uint32_t rank = 0; rank < channel.config.limits.num_ranks && f.has_performance; ++rank)
-        batch->performance_info.push_back(random.pick(kBefore));
+        batch->performance_info.push_back(shape.has_zeroed_performance ? 0 : random.pick(kBefore));
 }
 
 uint64_t seed_of(const Channel& channel, uint32_t rank, uint32_t round) {

@@ -19,6 +19,9 @@
 namespace ascend_deepep::simulator {
 namespace {
 
+// What of the calls stays in the result.
+enum class Keeps : uint32_t { kNothing, kOutputs, kCalls };
+
 // What the hosts of a world share.
 struct Play {
     const Scenario& scenario;
@@ -27,7 +30,7 @@ struct Play {
     const twin::KernelTable& kernels;
     Meeting meeting;
     std::vector<std::unique_ptr<Inputs>> inputs;  // by communicator
-    bool keeps_outputs;
+    Keeps keeps;
     SeedResult* result;
 };
 
@@ -73,6 +76,10 @@ class Host {
 
   private:
     void report(const char* checker, std::string what) { world_.findings().report(checker, std::move(what)); }
+    void enter_late() {
+        const sim::Handicap& handicap = world_.shared().handicap;
+        if (handicap.is_of(sim::Handicap::Kind::kEntry, process_)) world_.host_sleeps(handicap.ns);
+    }
     void pause() { world_.host_sleeps(random_.below(world_.shared().schedule.host_ns)); }
 
     // False: one has failed, and this host makes no further calls of the scenario.
@@ -89,6 +96,7 @@ class Host {
     bool call(Seat& seat, uint32_t number) {
         pause();
         const Operation& operation = play_.operations[number];
+        if (operation.kind == OperationKind::kDispatch) enter_late();
         const Channel& channel = seat.channel();
         const uint32_t rank = seat.rank();
         const uint64_t sequence = seat.sequence();
@@ -100,7 +108,8 @@ class Host {
         check_results(seat, operation, played, world_.shared().now - start_ns);
         if (played.has_dispatched && outcome.code == Code::kOk)
             report("results", copies_fault(channel, world_, seat.inputs().round(operation.round)[rank], sent));
-        if (play_.keeps_outputs) play_.result->outputs.push_back({number, rank, std::move(played)});
+        if (play_.keeps == Keeps::kCalls) keep_call(number, rank, start_ns, played);
+        if (play_.keeps == Keeps::kOutputs) play_.result->outputs.push_back({number, rank, std::move(played)});
         report("outcome", outcome_fault(channel, world_, rank, operation, outcome));
         report("outcome", sequence_fault(channel, world_, rank, sequence, outcome));
         if (!is_failure(outcome.code)) return true;
@@ -114,6 +123,13 @@ class Host {
             report("outcome", broken_fault(rank, outcome.code, again.outcome));
         }
         return false;
+    }
+
+    void keep_call(uint32_t number, uint32_t rank, uint64_t start_ns, const Played& played) {
+        const std::vector<int64_t>& waits_us =
+            played.has_dispatched ? played.dispatched.performance_info : played.combined.performance_info;
+        play_.result->calls.push_back(
+            {number, rank, start_ns, world_.shared().now, waits_us, played.dispatched.ep_recv_counts});
     }
 
     void check_results(Seat& seat, const Operation& operation, const Played& played, uint64_t elapsed_ns) {
@@ -151,13 +167,12 @@ class Host {
     sim::Random random_;
 };
 
-SeedResult play(Scenario scenario, const std::string& timeline_path, bool keeps_outputs,
-                const twin::KernelTable& kernels) {
+SeedResult play(Scenario scenario, const std::string& timeline_path, Keeps keeps, const twin::KernelTable& kernels) {
     SeedResult result;
     sim::Timeline timeline;
     if (!timeline_path.empty()) scenario.world.timeline = &timeline;
     sim::World world(scenario.world);
-    Play play{scenario, all_operations(scenario), world, kernels, Meeting(scenario, world), {}, keeps_outputs, &result};
+    Play play{scenario, all_operations(scenario), world, kernels, Meeting(scenario, world), {}, keeps, &result};
     play.inputs.push_back(std::make_unique<Inputs>(channel_of(scenario, 0)));
     if (scenario.second) {
         std::vector<uint32_t> members(world.num_processes());
@@ -189,7 +204,7 @@ void place_death(const twin::KernelTable& kernels, Scenario* scenario) {
     if (fault.kind != sim::SimFault::kRankDies || fault.at_permille == 0) return;
     Scenario calm = *scenario;
     calm.world.fault = sim::FaultPlan{};
-    fault.at = 1 + play(calm, "", false, kernels).steps * fault.at_permille / 1000;
+    fault.at = 1 + play(calm, "", Keeps::kNothing, kernels).steps * fault.at_permille / 1000;
 }
 
 }  // namespace
@@ -210,13 +225,18 @@ Scenario make_scenario(uint64_t seed, const SeedOptions& options) {
 }
 
 SeedResult run_scenario(const Scenario& scenario, const std::string& timeline_path, const twin::KernelTable& kernels) {
-    return play(scenario, timeline_path, false, kernels);
+    return play(scenario, timeline_path, Keeps::kNothing, kernels);
+}
+
+SeedResult record_scenario(const Scenario& scenario, const twin::KernelTable& kernels) {
+    return play(scenario, "", Keeps::kCalls, kernels);
 }
 
 SeedResult run_seed(uint64_t seed, const SeedOptions& options, const twin::KernelTable& kernels) {
     Scenario scenario = make_scenario(seed, options);
     place_death(kernels, &scenario);
-    SeedResult result = play(scenario, options.timeline_path, options.keeps_outputs, kernels);
+    SeedResult result =
+        play(scenario, options.timeline_path, options.keeps_outputs ? Keeps::kOutputs : Keeps::kNothing, kernels);
     result.has_remote_row = has_remote_row(scenario);
     result.conditions = conditions_of(scenario);
     result.features = features_of(scenario);

@@ -43,7 +43,8 @@ struct CallShape {
     Features features;
     uint32_t masked_one_in = 0;    // with a mask: every how many-th entry of it is not set; 1: all
     bool has_drawn_roles = false;  // every rank splits its cores as its number and the seed say, not by the model
-    bool has_odd_values = false;   // of rows to be quantised: NaN, infinities, zeros, the smallest numbers
+    bool has_zeroed_performance = false;  // performance_info is zeros before every call
+    bool has_odd_values = false;          // of rows to be quantised: NaN, infinities, zeros, the smallest numbers
 };
 
 // Another communicator of the same processes. Each of its operations comes before the one of the first communicator

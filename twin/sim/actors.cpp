@@ -146,6 +146,8 @@ void Actors::run(twin::LaunchState& state) {
         actor.watched.clear();
         actor.is_dirty = actor.has_entry = false;
         actor.fruitless = 0;
+        if (shared_.handicap.is_of(Handicap::Kind::kCore, host.rank) && shared_.handicap.core == i)
+            actor.debt += shared_.handicap.ns;
         make_runnable(actor);
     }
     take_out(host, State::kBlocked);

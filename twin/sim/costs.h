@@ -21,6 +21,25 @@ struct Costs {
     uint64_t wqe_ns = 300;        // reading a WQE, and again executing it
     uint64_t delivery_ns = 1500;  // way of a write to a peer
     uint64_t completion_ns = 500;
+    uint64_t link_block_ns = 0;  // a block of 512 B on a link, which takes one after another; 0: links are not limited
+};
+
+// One part of a world with costs that is slower than the others, and keeps being so: for a diagnosis to find.
+struct Handicap {
+    enum class Kind : uint32_t {
+        kNone,
+        kCore,   // core `core` of `rank` stands still for `ns` at the start of every launch
+        kLink,   // a block takes `times` as long from `rank` to `peer`
+        kEntry,  // `rank` begins every dispatch `ns` after it could have
+    };
+    Kind kind = Kind::kNone;
+    uint32_t rank = 0;
+    uint32_t peer = 0;
+    uint32_t core = 0;
+    uint64_t ns = 0;
+    uint64_t times = 1;
+
+    bool is_of(Kind wanted, uint32_t process) const { return kind == wanted && rank == process; }
 };
 
 struct Cost {
@@ -40,6 +59,7 @@ inline constexpr Cost kCosts[] = {
     {"wqe_ns", &Costs::wqe_ns, "reading a WQE, and again executing it"},
     {"delivery_ns", &Costs::delivery_ns, "way of a write to a peer"},
     {"completion_ns", &Costs::completion_ns, "way of a CQE"},
+    {"link_block_ns", &Costs::link_block_ns, "block of 512 B on a link, one after another; 0: not limited"},
 };
 
 }  // namespace ascend_deepep::sim

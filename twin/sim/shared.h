@@ -37,6 +37,7 @@ struct Shared {
     Timeline* timeline = nullptr;  // null: nobody looks
     Meter* meter = nullptr;        // null: nobody counts
     const Costs* costs = nullptr;  // null: one clock for all, and an access is a nanosecond
+    Handicap handicap;             // with costs
     std::vector<Wire*> wires;      // by communicator
     uint64_t timeout_ns = 0;
     uint64_t now = 0;    // virtual nanoseconds

@@ -25,6 +25,9 @@ Wire::Wire(Shared& shared, Actors& actors, WindowArena& arena, std::vector<uint3
     for (uint32_t link = 0; link < links_.size(); ++link) {
         const uint32_t from = members_[link / arena.num_ranks()], to = members_[link % arena.num_ranks()];
         links_[link].block_ns = draw_link_ns(shared_.seed, shared_.schedule.block_ns, from, to);
+        if (shared_.costs == nullptr) continue;
+        const bool is_slow = shared_.handicap.is_of(Handicap::Kind::kLink, from) && shared_.handicap.peer == to;
+        links_[link].block_ns = shared_.costs->link_block_ns * (is_slow ? shared_.handicap.times : 1);
     }
 }
 

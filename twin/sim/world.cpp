@@ -28,6 +28,7 @@ Shared make_shared(const WorldConfig& config) {
     shared.choices = config.choices;
     shared.meter = config.meter;
     shared.costs = config.costs;
+    shared.handicap = config.handicap;
     if (shared.choices != nullptr || shared.costs != nullptr) shared.random.be_calm();
     return shared;
 }

@@ -28,6 +28,7 @@ struct WorldConfig : CommunicatorConfig {
     Timeline* timeline = nullptr;  // records the run
     Meter* meter = nullptr;        // counts what cores do
     const Costs* costs = nullptr;  // cores run beside each other, and nothing is left to chance
+    Handicap handicap;             // with costs
 };
 
 class World {

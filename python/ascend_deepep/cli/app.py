@@ -16,6 +16,7 @@ import typer
 from ascend_deepep.cli.bench import bench
 from ascend_deepep.cli.conformance import conformance
 from ascend_deepep.cli.demo import demo
+from ascend_deepep.cli.diagnose import diagnose
 from ascend_deepep.cli.doctor import doctor
 from ascend_deepep.cli.model import model
 from ascend_deepep.cli.sim import sim
@@ -32,6 +33,7 @@ _INTERRUPTED = 130  # newer typer turns KeyboardInterrupt into this result; no c
 app.command()(bench)
 app.command()(conformance)
 app.command()(demo)
+app.command()(diagnose)
 app.command()(doctor)
 app.command()(model)
 app.command()(sim)
