@@ -4,6 +4,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
+from ascend_deepep._runtime import TraceDict
+
 class RunDict(TypedDict):
     seed: int
     findings: list[tuple[str, str]]  # checker, text
@@ -84,6 +86,7 @@ class ScaleDict(TypedDict):
     control_blocks: int
     remote_copies: list[int]  # by rank: token copies of all its dispatches for other ranks, from the ids
     kernels: dict[str, KernelDict]  # by operator
+    timeline: list[TraceDict]  # by rank, where asked for
 
 class LayoutDict(TypedDict):
     regions: dict[str, int]  # of a window: bytes
@@ -108,6 +111,7 @@ def run_scale(
     engine: str,
     rounds: int,
     costs: Sequence[tuple[str, int]],
+    timeline: bool = False,
 ) -> ScaleDict: ...
 def scale_layout(
     *, ranks: int, cores: int, tokens: int, hidden: int, topk: int, experts: int, engine: str

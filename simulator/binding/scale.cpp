@@ -10,6 +10,7 @@
 
 #include "op_host/messages.h"
 #include "simulator/binding/convert.h"
+#include "simulator/binding/timeline.h"
 #include "simulator/scale/scale_layout.h"
 #include "simulator/scale/scale_world.h"
 
@@ -153,18 +154,29 @@ void bind_scale(py::module_& module, const twin::KernelTable& (*kernels)()) {
         "run_scale",
         [kernels](uint32_t ranks, uint32_t cores, uint32_t tokens, uint32_t hidden, uint32_t topk, uint32_t experts,
                   const std::string& engine, uint32_t rounds,
-                  const std::vector<std::pair<std::string, uint64_t>>& costs) {
-            const ScaleOptions options{
-                ranks, cores, tokens, hidden, topk, experts, engine_from(engine), rounds, costs_from(costs)};
+                  const std::vector<std::pair<std::string, uint64_t>>& costs, bool timeline) {
+            sim::Timeline recorded;
+            const ScaleOptions options{ranks,
+                                       cores,
+                                       tokens,
+                                       hidden,
+                                       topk,
+                                       experts,
+                                       engine_from(engine),
+                                       rounds,
+                                       costs_from(costs),
+                                       timeline ? &recorded : nullptr};
             ScaleResult result;
             {
                 const py::gil_scoped_release released;
                 result = run_scale(options, kernels());
             }
-            return scale_dict(result);
+            py::dict dict = scale_dict(result);
+            dict["timeline"] = timeline ? timeline_list(recorded, result.limits, 1) : py::list();
+            return dict;
         },
         py::kw_only(), py::arg("ranks"), py::arg("cores"), py::arg("tokens"), py::arg("hidden"), py::arg("topk"),
-        py::arg("experts"), py::arg("engine"), py::arg("rounds"), py::arg("costs"));
+        py::arg("experts"), py::arg("engine"), py::arg("rounds"), py::arg("costs"), py::arg("timeline") = false);
 }
 
 }  // namespace ascend_deepep::simulator

@@ -23,6 +23,7 @@ struct ScaleOptions {
     CombineEngine engine = CombineEngine::kMte;
     uint32_t num_rounds = 2;  // a round is a dispatch and its combine
     sim::Costs costs;
+    sim::Timeline* timeline = nullptr;  // where the run is recorded; null: nowhere
 };
 
 struct ScaleResult {
