@@ -7,6 +7,7 @@
 #include <pybind11/stl.h>
 
 #include "framework/binding/errors.h"
+#include "framework/binding/trace.h"
 #include "framework/runtime/communicator.h"
 #include "op_host/messages.h"
 #include "op_host/roles.h"
@@ -172,7 +173,9 @@ void bind_communicator(py::module_& module) {
                 raise_if_bad(self.set_fault(name, seed, events));
             },
             py::arg("name"), py::arg("seed"), py::arg("events") = 1)
-        .def("fault_fired", &Communicator::fault_fired);
+        .def("fault_fired", &Communicator::fault_fired)
+        .def("start_trace", &start_trace, py::arg("max_events"))
+        .def("stop_trace", &stop_trace);
 }
 
 template <typename Function>

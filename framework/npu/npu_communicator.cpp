@@ -283,4 +283,14 @@ op_host::Status NpuCommunicator::set_fault(const std::string& name, uint64_t, ui
                            "target='twin'");
 }
 
+op_host::Status NpuCommunicator::start_trace(uint64_t) {
+    return own_refusal(options_.rank, Code::kOutOfRange, Field::kNone, 0, 0,
+                       "a trace of a device is its profiler's: run the program under `msprof --output=DIR "
+                       "--application=\"python ...\"`, then `ascend-deepep trace --from-msprof DIR`");
+}
+
+op_host::Status NpuCommunicator::stop_trace(Trace*) {
+    return start_trace(0);
+}
+
 }  // namespace ascend_deepep::npu

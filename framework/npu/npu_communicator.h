@@ -60,6 +60,8 @@ class NpuCommunicator final : public Communicator {
     std::string layout() const override { return op_host::copy_mode_name(copy_mode_.load()); }
     op_host::Status set_fault(const std::string& name, uint64_t seed, uint64_t events) override;
     bool fault_fired() const override { return false; }
+    op_host::Status start_trace(uint64_t max_events) override;
+    op_host::Status stop_trace(Trace* trace) override;
 
   private:
     // What lives until close(). Calls hold it while another thread closes.

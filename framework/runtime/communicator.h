@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "contract/tiling_data.h"
+#include "framework/runtime/trace.h"
 #include "op_host/calls.h"
 #include "op_host/status.h"
 #include "op_host/tiling.h"
@@ -126,6 +127,12 @@ class Communicator {
     // many events of its kind the rank is sure to have from now on.
     virtual op_host::Status set_fault(const std::string& name, uint64_t seed, uint64_t events) = 0;
     virtual bool fault_fired() const = 0;
+
+    // Captures what happens in the calls from now on, up to `max_events` events; further ones are counted. Refused
+    // while a call runs, and by a device, whose profiler does it.
+    virtual op_host::Status start_trace(uint64_t max_events) = 0;
+    // Ends that and gives what was captured. Refused where nothing was started.
+    virtual op_host::Status stop_trace(Trace* trace) = 0;
 };
 
 // How a target makes its communicators: collective, as Communicator::create(). Libraries of a device register theirs

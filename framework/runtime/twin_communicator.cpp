@@ -2,7 +2,6 @@
 //
 // Calls of a twin communicator: who may call, the launch, and what came of it. Layer: framework.
 #include "framework/runtime/twin_communicator.h"
-#include "framework/runtime/operation_size.h"
 
 #include <unistd.h>
 
@@ -11,7 +10,9 @@
 #include <exception>
 
 #include "contract/tag.h"
+#include "framework/runtime/operation_size.h"
 #include "framework/runtime/status_payload.h"
+#include "framework/runtime/twin_call.h"
 #include "op_host/check.h"
 #include "op_host/geometry.h"
 #include "op_host/messages.h"
@@ -50,36 +51,6 @@ struct RefusalRun {
 };
 
 }  // namespace
-
-// One call at a time in a communicator, from one thread, in the process that made it.
-class TwinCommunicator::Call {
-  public:
-    explicit Call(TwinCommunicator& owner) : owner_(owner), status(owner.usable()) {
-        if (!status.ok()) return;
-        if (owner.is_busy_.exchange(true)) {
-            status = own_refusal(owner.options_.rank, Code::kOutOfRange, Field::kGroupEp, 2, 1,
-                                 "another thread is in a call on communicator '" + owner.options_.name +
-                                     "': one thread at a time may use it");
-            return;
-        }
-        has_entered_ = true;
-        resources = owner.resources();
-        if (resources == nullptr) status = owner.usable();
-    }
-    ~Call() {
-        if (has_entered_) owner_.is_busy_.store(false);
-    }
-    Call(const Call&) = delete;
-    Call& operator=(const Call&) = delete;
-
-  private:
-    TwinCommunicator& owner_;
-    bool has_entered_ = false;
-
-  public:
-    op_host::Status status;
-    std::shared_ptr<TwinResources> resources;  // keeps them while another thread closes
-};
 
 TwinCommunicator::TwinCommunicator(const CommunicatorOptions& options, std::unique_ptr<NameReservation> name,
                                    std::shared_ptr<TwinResources> resources)
@@ -167,7 +138,7 @@ op_host::Status TwinCommunicator::dispatch(const op_host::DispatchCall& call, co
          {buffers.assist_info, size(shapes.assist_info, sizeof(int32_t))},
          {buffers.ep_recv_counts, size(shapes.ep_recv_counts, sizeof(int32_t))},
          {buffers.expert_token_nums, size(shapes.expert_token_nums, sizeof(int64_t))}},
-        num_rows);
+        is_traced_ ? input_shapes(call) : std::vector<CallInput>{}, num_rows);
 }
 
 op_host::Status TwinCommunicator::combine(const op_host::CombineCall& call, const CombineBuffers& buffers) {
@@ -190,7 +161,7 @@ op_host::Status TwinCommunicator::combine(const op_host::CombineCall& call, cons
                 {buffers.shared_expert_x, tensor_bytes(call.shared_expert_x)},
                 {buffers.performance_info, tensor_bytes(call.performance_info)},
                 {buffers.x_out, num_tokens * hidden * kElementBytes}},
-               nullptr);
+               is_traced_ ? input_shapes(call) : std::vector<CallInput>{}, nullptr);
 }
 
 op_host::Status TwinCommunicator::refuse(OperationKind kind, const op_host::Status& reason) {
@@ -206,14 +177,16 @@ op_host::Status TwinCommunicator::refuse(OperationKind kind, const op_host::Stat
                                          run.refusal, reinterpret_cast<CombineTiling*>(resources.tiling));
         }
     };
-    const op_host::Status status = run(kind, fill, &run_arguments, {}, nullptr);
+    const op_host::Status status = run(kind, fill, &run_arguments, {}, {}, nullptr);
     return status.record.code != Code::kOk ? status : stamp(reason, kind);
 }
 
 op_host::Status TwinCommunicator::run(OperationKind kind,
                                       void (*fill)(const TwinCommunicator&, TwinResources&, const void*),
-                                      const void* arguments, std::vector<twin::GmRange> ranges, uint32_t* num_rows) {
+                                      const void* arguments, std::vector<twin::GmRange> ranges,
+                                      std::vector<CallInput> inputs, uint32_t* num_rows) {
     const auto start = Clock::now();
+    const uint64_t called_ns = twin::Capture::now_ns();
     if (num_rows != nullptr) *num_rows = 0;
     Call call(*this);
     if (!call.status.ok()) return stamp(call.status, kind);
@@ -239,6 +212,9 @@ op_host::Status TwinCommunicator::run(OperationKind kind,
         resources.fabric->set_state(twin::OwnerState::kFailed);
     }
     resources.fabric->end();
+    if (capture_ != nullptr) {
+        traced_calls_.push_back({kind, called_ns, twin::Capture::now_ns(), options_.num_cores, std::move(inputs)});
+    }
     if (status.ok()) status = outcome(kind, resources, sequence, seconds_since(start));
     status = stamp(status, kind);
     book(resources);

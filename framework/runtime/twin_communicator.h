@@ -18,6 +18,7 @@
 #include "op_host/messages.h"
 #include "op_host/tiling.h"
 #include "twin/fabric/fabric.h"
+#include "twin/runtime/capture.h"
 #include "twin/runtime/kernel_table.h"
 
 namespace ascend_deepep {
@@ -57,12 +58,15 @@ class TwinCommunicator final : public Communicator {
     std::string layout() const override { return op_host::copy_mode_name(copy_mode_.load()); }
     op_host::Status set_fault(const std::string& name, uint64_t seed, uint64_t events) override;
     bool fault_fired() const override;
+    op_host::Status start_trace(uint64_t max_events) override;
+    op_host::Status stop_trace(Trace* trace) override;
 
   private:
     class Call;
 
     op_host::Status run(OperationKind kind, void (*fill)(const TwinCommunicator&, TwinResources&, const void*),
-                        const void* arguments, std::vector<twin::GmRange> ranges, uint32_t* num_rows);
+                        const void* arguments, std::vector<twin::GmRange> ranges, std::vector<CallInput> inputs,
+                        uint32_t* num_rows);
     op_host::Status outcome(OperationKind kind, TwinResources& resources, uint64_t sequence, double seconds) const;
     op_host::Machine machine(const TwinResources& resources) const;
     op_host::Status usable() const;
@@ -76,6 +80,10 @@ class TwinCommunicator final : public Communicator {
     std::atomic<bool> is_closed_{false};
     std::atomic<CopyMode> copy_mode_{CopyMode::kPerRank};
     std::atomic<bool> is_busy_{false};
+
+    std::atomic<bool> is_traced_{false};
+    std::unique_ptr<twin::Capture> capture_;  // of whoever has set is_busy_, as what follows
+    std::vector<CallTrace> traced_calls_;
 
     mutable std::mutex mutex_;  // guards what follows
     std::unique_ptr<NameReservation> name_;

@@ -20,10 +20,15 @@
 namespace ascend_deepep::port {
 
 // Called between two looks at a word that another core or rank will write. On the device cores run in parallel and a
-// poll costs nothing but the load; the twin's cores share one thread and must give way.
-__aicore__ inline void poll_pause() {
+// poll costs nothing but the load; the twin's cores share one thread and must give way. `stage` and `peer` say what the
+// wait is for and `cycle` when it has looked, to whoever watches the twin.
+__aicore__ inline void poll_pause(uint32_t stage = 0, uint32_t peer = 0, uint64_t cycle = 0) {
 #if defined(ASCEND_DEEPEP_TWIN_POLICY)
-    twin::poll_yield();
+    twin::poll_wait(stage, peer, cycle);
+#else
+    static_cast<void>(stage);
+    static_cast<void>(peer);
+    static_cast<void>(cycle);
 #endif
 }
 

@@ -112,7 +112,7 @@ class Wait {
         ++polls_;
         const uint64_t now = static_cast<uint64_t>(AscendC::GetSystemCycle());
         if (now - ctx_.entry_cycle > ctx_.tiling->timeout_cycles) return end(Code::kTimeout, peer_, seen);
-        port::poll_pause();
+        port::poll_pause(static_cast<uint32_t>(stage_), peer_, now);
         return true;
     }
 

@@ -19,6 +19,21 @@ class CountersDict(TypedDict):
     operations: int
     role_ns: dict[str, int]
 
+class TraceDict(TypedDict):
+    # Of one rank; times in ns, `call` counts the calls of the trace, queues count as in the rank's queue table.
+    calls: list[tuple[str, int, int, int, list[tuple[str, str, str]]]]  # name, from, to, cores, inputs
+    stages: list[tuple[int, int, str, int, int]]  # core, call, stage, from, to
+    waits: list[tuple[int, int, str, int, int, int]]  # core, call, stage, peer, from, to
+    pauses: list[tuple[int, int, int, int]]  # core, call, from, to
+    idles: list[tuple[int, int, int]]  # call, from, to
+    doorbells: list[tuple[int, int, int, int, int, int]]  # core, call, peer, queue, producer, at
+    # core, call, peer, queue, index, fetched, executed, completed, left, landed, offset, bytes, region
+    wqes: list[tuple[int | None, int, int, int, int, int, int, int, int, int, int, int, str]]
+    # core, call, peer, offset, bytes, left, landed, region
+    puts: list[tuple[int | None, int, int, int, int, int, int, str]]
+    reads: list[tuple[int, int, int, int, int]]  # core, call, offset, bytes, at
+    dropped: int
+
 def limits() -> dict[str, int]: ...
 def default_cores() -> int: ...
 def targets() -> list[str]: ...
@@ -89,3 +104,5 @@ class Communicator:
     def progress(self) -> list[str]: ...
     def set_fault(self, name: str, seed: int, events: int = 1) -> None: ...
     def fault_fired(self) -> bool: ...
+    def start_trace(self, max_events: int) -> None: ...
+    def stop_trace(self) -> TraceDict: ...

@@ -4,6 +4,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
+from ascend_deepep._runtime import TraceDict
+
 class RunDict(TypedDict):
     seed: int
     findings: list[tuple[str, str]]  # checker, text
@@ -94,6 +96,7 @@ class ScaleDict(TypedDict):
     remote_copies: list[int]  # by rank: token copies of all its dispatches for other ranks, from the ids
     kernels: dict[str, KernelDict]  # by operator
     calls: list[CallDict]  # where asked for, in the order of their ends
+    timeline: list[TraceDict]  # by rank, where asked for
 
 class LayoutDict(TypedDict):
     regions: dict[str, int]  # of a window: bytes
@@ -125,6 +128,7 @@ def run_scale(
     calls: bool = False,
     handicap: str = "none",  # a part that is slow: core (rank, core, ns), link (rank, peer, times), entry (rank, ns)
     of_handicap: Sequence[tuple[str, int]] = (),
+    timeline: bool = False,
 ) -> ScaleDict: ...
 def scale_layout(
     *, ranks: int, cores: int, tokens: int, hidden: int, topk: int, experts: int, engine: str

@@ -34,7 +34,10 @@ from ascend_deepep.config import Settings, settings
 from ascend_deepep.errors import ArgumentError, DeepEPError, Mismatch
 
 if TYPE_CHECKING:
-    from ascend_deepep._runtime import CountersDict
+    from ascend_deepep._runtime import CountersDict, TraceDict
+
+#: Events of a trace: 16 MiB, some calls of a few hundred tokens.
+DEFAULT_EVENTS = 1 << 18
 
 
 class _Proposal(TypedDict):
@@ -247,6 +250,23 @@ class Communicator:
         """What this rank's engine and block writer carried to other ranks since creation, and ns spent in each role."""
         self._check_process()
         return self._native.counters()
+
+    def start_trace(self, events: int = DEFAULT_EVENTS) -> None:
+        """Capture what happens in this rank's calls from now on: at most `events` events, of 64 B each.
+
+        Not collective. Costs a few per cent of the calls' time (docs/trace.md). Errors: `ArgumentError` while a trace
+        or a call runs, for a number outside [1, 2^26], and on an NPU, whose profiler does it; the text has the line.
+        """
+        self.check()
+        self._native.start_trace(count("events", events, 1))
+
+    def stop_trace(self) -> TraceDict:
+        """End `start_trace` and give what was captured; `ascend_deepep.trace` makes one recording of all ranks' of it.
+
+        Also after a failure. Errors: `ArgumentError` where no trace runs.
+        """
+        self._check_process()
+        return self._native.stop_trace()
 
     def close(self) -> None:
         """Give the window back. Not collective, may be called twice, returns within a second."""

@@ -10,6 +10,7 @@
 
 #include "op_host/messages.h"
 #include "simulator/binding/convert.h"
+#include "simulator/binding/timeline.h"
 #include "simulator/scale/scale_layout.h"
 #include "simulator/scale/scale_world.h"
 
@@ -208,7 +209,8 @@ void bind_scale(py::module_& module, const twin::KernelTable& (*kernels)()) {
                   const std::string& engine, uint32_t rounds,
                   const std::vector<std::pair<std::string, uint64_t>>& costs, const std::string& routing, uint64_t seed,
                   bool calls, const std::string& handicap,
-                  const std::vector<std::pair<std::string, uint64_t>>& of_handicap) {
+                  const std::vector<std::pair<std::string, uint64_t>>& of_handicap, bool timeline) {
+            sim::Timeline recorded;
             const ScaleOptions options{ranks,
                                        cores,
                                        tokens,
@@ -221,18 +223,21 @@ void bind_scale(py::module_& module, const twin::KernelTable& (*kernels)()) {
                                        routing_from(routing),
                                        seed,
                                        calls,
-                                       handicap_from(handicap, of_handicap)};
+                                       handicap_from(handicap, of_handicap),
+                                       timeline ? &recorded : nullptr};
             ScaleResult result;
             {
                 const py::gil_scoped_release released;
                 result = run_scale(options, kernels());
             }
-            return scale_dict(result);
+            py::dict dict = scale_dict(result);
+            dict["timeline"] = timeline ? timeline_list(recorded, result.limits, 1) : py::list();
+            return dict;
         },
         py::kw_only(), py::arg("ranks"), py::arg("cores"), py::arg("tokens"), py::arg("hidden"), py::arg("topk"),
         py::arg("experts"), py::arg("engine"), py::arg("rounds"), py::arg("costs"), py::arg("routing") = "uniform",
         py::arg("seed") = 1, py::arg("calls") = false, py::arg("handicap") = "none",
-        py::arg("of_handicap") = std::vector<std::pair<std::string, uint64_t>>{});
+        py::arg("of_handicap") = std::vector<std::pair<std::string, uint64_t>>{}, py::arg("timeline") = false);
 }
 
 }  // namespace ascend_deepep::simulator

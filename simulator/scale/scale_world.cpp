@@ -105,6 +105,7 @@ ScaleResult run_scale(const ScaleOptions& options, const twin::KernelTable& kern
     Scenario scenario = scenario_of(options);
     scenario.world.meter = &result.meter;
     scenario.world.costs = &options.costs;
+    scenario.world.timeline = options.timeline;
     result.limits = scenario.world.limits;
     const ScaleLayout layout = scale_layout(scenario.world.limits, options.num_cores, options.engine);
     result.dispatch_roles = layout.dispatch_roles;

@@ -27,6 +27,7 @@ struct ScaleOptions {
     uint64_t seed = 1;       // of the inputs
     bool has_calls = false;  // `calls` of the result: the calls have performance_info
     sim::Handicap handicap;
+    sim::Timeline* timeline = nullptr;  // where the run is recorded; null: nowhere
 };
 
 struct ScaleResult {

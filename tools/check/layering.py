@@ -36,7 +36,7 @@ MAY_INCLUDE = {
 # Where kernels may give way while they poll. The one wait primitive bounds every wait and watches the abort word; a
 # role that serves several peers calls it by go_on_for. port.h is where the name is made.
 MAY_GIVE_WAY = ("op_kernel/port/port.h", "op_kernel/protocol/wait.h")
-GIVES_WAY = re.compile(r"\b(?:poll_pause|poll_yield)\b")
+GIVES_WAY = re.compile(r"\b(?:poll_pause|poll_yield|poll_wait)\b")
 LEAF_HEADERS = {"cstdint", "cstddef", "cstring", "immintrin.h", "arm_neon.h"}
 
 

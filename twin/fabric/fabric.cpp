@@ -3,8 +3,11 @@
 #include "twin/fabric/fabric.h"
 
 #include <time.h>
+
+#include <cstddef>
 #include <cstring>
 
+#include "contract/tag.h"
 #include "twin/fabric/block_copy.h"
 #include "twin/runtime/flag_access.h"
 #include "twin/runtime/kernel_fault.h"
@@ -84,7 +87,7 @@ void Fabric::window_write(void* dst, const void* src, size_t bytes) {
     auto* to = static_cast<uint8_t*>(dst);
     const auto* from = static_cast<const uint8_t*>(src);
     if (is_in_own_window(dst, bytes)) {
-        write_window(to, from, bytes);
+        put(config_.rank, to, from, bytes, false);
         return;
     }
     const uint32_t owner = windows_->rank_of(dst);
@@ -97,8 +100,50 @@ void Fabric::window_write(void* dst, const void* src, size_t bytes) {
     require(region != WindowRegion::kCount, rules::kPutRegion, "put_block", offset, windows_->window_bytes(),
             "check the offset against the window layout");
     if (region == WindowRegion::kControlRing && fault_.strike_control()) return;
-    write_window(to, from, bytes, writes_past_caches_);
+    put(owner, to, from, bytes, writes_past_caches_);
     waiter_.note_write(owner);
+}
+
+void Fabric::put(uint32_t owner, uint8_t* dst, const uint8_t* src, size_t bytes, bool past_caches) {
+    if (capture_ == nullptr) {
+        write_window(dst, src, bytes, past_caches);
+        return;
+    }
+    CaptureEvent event{};
+    event.from_ns = Capture::now_ns();
+    write_window(dst, src, bytes, past_caches);
+    event.offset = windows_->offset_of(dst);
+    if (!is_for_peers(meter_.region_of(event.offset, bytes))) return;  // blocks that are only staged
+    event.to_ns = Capture::now_ns();
+    event.bytes = static_cast<uint32_t>(bytes);
+    event.peer = owner;
+    capture_->add(CaptureKind::kPut, event);
+}
+
+void Fabric::set_capture(Capture* capture) {
+    capture_ = capture;
+    engine_.set_capture(capture);
+}
+
+// A core's progress word says which stage it enters.
+void Fabric::note_store(const void* addr, uint64_t value) {
+    const uint64_t at = reinterpret_cast<uint64_t>(addr) - reinterpret_cast<uint64_t>(control_page().cores);
+    if (at < sizeof(ControlPage::cores) && at % sizeof(CoreCell) == offsetof(CoreCell, progress)) {
+        capture_->enters(static_cast<uint32_t>(at / sizeof(CoreCell)), flag_value(value));
+    }
+}
+
+// Data that was put by a rank, not looks at flag areas.
+void Fabric::note_read(const void* src, uint64_t bytes, uint64_t piece_bytes) {
+    const uint64_t offset = windows_->offset_of(src);
+    const uint64_t in_block = offset % kBlockBytes;
+    if (in_block >= kBlockDataBytes) return;
+    if (!is_for_peers(meter_.region_of(offset, piece_bytes))) return;
+    CaptureEvent event{};
+    event.from_ns = event.to_ns = Capture::now_ns();
+    event.offset = offset;
+    event.bytes = static_cast<uint32_t>(bytes);
+    capture_->add(CaptureKind::kRead, event);
 }
 
 void Fabric::require_readable(const void* src, size_t bytes) const {
@@ -108,12 +153,14 @@ void Fabric::require_readable(const void* src, size_t bytes) const {
 
 void Fabric::window_read(void* dst, const void* src, size_t bytes) {
     require_readable(src, bytes);
+    if (capture_ != nullptr) note_read(src, bytes, bytes);
     read_window(static_cast<uint8_t*>(dst), static_cast<const uint8_t*>(src), bytes);
 }
 
 void Fabric::window_read_pieces(const Pieces& pieces) {
     require_readable(pieces.src, pieces.bytes);
     require_readable(pieces.src + pieces.src_step * (pieces.count - 1), pieces.bytes);
+    if (capture_ != nullptr) note_read(pieces.src, uint64_t{pieces.bytes} * pieces.count, pieces.bytes);
     read_window(pieces);
 }
 

@@ -57,6 +57,9 @@ class Fabric final : public GmHooks, private WriteSink {
     void begin(OperationKind kind, std::vector<GmRange> ranges, const OperationSize& size = {});
     void end();
 
+    // Who watches the launches from the next one on; null: nobody.
+    void set_capture(Capture* capture);
+
     // Ends the operation in progress, if any: kernels see the abort word in their waits. Any thread.
     void request_abort() { abort_requested_.store(true, std::memory_order_relaxed); }
     bool was_interrupted() const { return was_interrupted_; }
@@ -74,10 +77,14 @@ class Fabric final : public GmHooks, private WriteSink {
         return {windows_->window(0), windows_->reserved_bytes(), own_window_, windows_->window_bytes()};
     }
     bool writes_past_caches() const override { return writes_past_caches_; }
+    Capture* capture() override { return capture_; }
     void window_write(void* dst, const void* src, size_t bytes) override;
     void window_read(void* dst, const void* src, size_t bytes) override;
     void window_read_pieces(const Pieces& pieces) override;
-    bool device_store(void* addr, uint64_t value, unsigned bytes) override { return engine_.store(addr, value, bytes); }
+    bool device_store(void* addr, uint64_t value, unsigned bytes) override {
+        if (__builtin_expect(capture_ != nullptr, 0)) note_store(addr, value);
+        return engine_.store(addr, value, bytes);
+    }
     void check_access(const void* p, size_t bytes, bool write) override;
     void idle() override;
     void step() override;
@@ -91,6 +98,9 @@ class Fabric final : public GmHooks, private WriteSink {
         return at < windows_->window_bytes() && bytes <= windows_->window_bytes() - at;
     }
     void require_readable(const void* src, size_t bytes) const;
+    void put(uint32_t owner, uint8_t* dst, const uint8_t* src, size_t bytes, bool past_caches);
+    void note_store(const void* addr, uint64_t value);
+    void note_read(const void* src, uint64_t bytes, uint64_t piece_bytes);
     void check_world();
     void abort(Code code, uint32_t root);
     Code peer_failure(uint32_t peer, bool is_gone) const;
@@ -103,6 +113,7 @@ class Fabric final : public GmHooks, private WriteSink {
     Waiter waiter_;
     UrmaEngine engine_;
     TrafficMeter meter_;
+    Capture* capture_ = nullptr;
     FaultInjector fault_;
     HugePages huge_pages_;
     OperationKind kind_ = OperationKind::kDispatch;

@@ -16,6 +16,13 @@ struct Traffic {
     uint64_t doorbells_dispatch = 0, doorbells_combine = 0;
 };
 
+// Where control messages, token copies and rows land.
+constexpr bool is_for_peers(WindowRegion region) {
+    return region == WindowRegion::kControlRing || region == WindowRegion::kDispatchHalf0 ||
+           region == WindowRegion::kDispatchHalf1 || region == WindowRegion::kCombineHalf0 ||
+           region == WindowRegion::kCombineHalf1;
+}
+
 // Sorts writes by the region they land in.
 class TrafficMeter {
   public:
@@ -24,13 +31,13 @@ class TrafficMeter {
     // A write of `bytes` at `offset` of a peer's window. The region it lies in; kCount: a region that peers do not
     // write, or two at once.
     WindowRegion count(uint64_t offset, uint64_t bytes);
+    // The region that holds the bytes as a whole; kCount: none.
+    WindowRegion region_of(uint64_t offset, uint64_t bytes) const;
 
     Traffic& totals() { return totals_; }
     const Traffic& totals() const { return totals_; }
 
   private:
-    WindowRegion region_of(uint64_t offset, uint64_t bytes) const;
-
     WindowLayout layout_;
     Traffic totals_;
 };

@@ -128,6 +128,7 @@ void UrmaEngine::ring(uint64_t at, uint32_t value) {
 void UrmaEngine::ring_sq(uint32_t queue, uint32_t producer) {
     Queue& state = queues_[queue];
     ++doorbells_;
+    if (capture_ != nullptr) capture_->rings(queue, peer_of(queue), producer);
     if (state.is_stopped()) return;
     if (producer - state.consumed > config_.sq_depth || producer - state.consumed < state.rung - state.consumed) {
         complete(queue, state.consumed, {CqeStatus::kBadWqe, WqeFault::kOverrun}, 0);
@@ -172,16 +173,42 @@ UrmaEngine::Verdict UrmaEngine::read(uint32_t queue, uint32_t index, WqeFields* 
     return check(queue, *wqe, index);
 }
 
+void UrmaEngine::move(uint32_t queue, const WqeFields& wqe, Verdict* verdict) {
+    if (verdict->status != CqeStatus::kOk) return;
+    const auto* source = reinterpret_cast<const uint8_t*>(wqe.local_address);
+    verdict->status = sink_.deliver(peer_of(queue), remote_offset(queue, wqe), source, wqe.length);
+    if (verdict->status != CqeStatus::kOk) verdict->fault = WqeFault::kInjected;
+}
+
 void UrmaEngine::execute_one(uint32_t queue) {
+    if (capture_ != nullptr) {
+        execute_watched(queue);
+        return;
+    }
     const uint32_t index = take(queue);
     WqeFields wqe;
     Verdict verdict = read(queue, index, &wqe);
-    if (verdict.status == CqeStatus::kOk) {
-        const auto* source = reinterpret_cast<const uint8_t*>(wqe.local_address);
-        verdict.status = sink_.deliver(peer_of(queue), remote_offset(queue, wqe), source, wqe.length);
-        if (verdict.status != CqeStatus::kOk) verdict.fault = WqeFault::kInjected;
-    }
+    move(queue, wqe, &verdict);
     complete(queue, index, verdict, wqe.length);
+}
+
+void UrmaEngine::execute_watched(uint32_t queue) {
+    CaptureEvent event{};
+    event.from_ns = Capture::now_ns();
+    event.queue = queue;
+    event.peer = peer_of(queue);
+    event.index = take(queue);
+    WqeFields wqe;
+    Verdict verdict = read(queue, event.index, &wqe);
+    move(queue, wqe, &verdict);
+    event.executed_ns = Capture::now_ns();
+    if (verdict.status == CqeStatus::kOk) {  // else nothing was written
+        event.offset = remote_offset(queue, wqe);
+        event.bytes = wqe.length;
+    }
+    complete(queue, event.index, verdict, wqe.length);
+    event.to_ns = Capture::now_ns();
+    capture_->add(CaptureKind::kWqe, event);
 }
 
 UrmaEngine::Verdict UrmaEngine::check(uint32_t queue, const WqeFields& wqe, uint32_t index) const {

@@ -11,6 +11,7 @@
 #include "contract/arch35/wqe.h"
 #include "contract/queue_context.h"
 #include "twin/fabric/window.h"
+#include "twin/runtime/capture.h"
 
 namespace ascend_deepep::twin {
 
@@ -100,6 +101,9 @@ class UrmaEngine {
         return true;
     }
 
+    // Null: nobody watches.
+    void set_capture(Capture* capture) { capture_ = capture; }
+
     // Stepped execution: WQEs rung and not yet executed.
     bool has_pending() const { return num_pending_ != 0; }
     void run_one_each();
@@ -142,11 +146,14 @@ class UrmaEngine {
     void ring_sq(uint32_t queue, uint32_t producer);
     void ring_cq(uint32_t queue, uint32_t consumer);
     void execute_one(uint32_t queue);
+    void execute_watched(uint32_t queue);
+    void move(uint32_t queue, const WqeFields& wqe, Verdict* verdict);
     Verdict check(uint32_t queue, const WqeFields& wqe, uint32_t index) const;
     void stop(uint32_t queue, WqeFault why);
 
     EngineConfig config_;
     WriteSink& sink_;
+    Capture* capture_ = nullptr;
     uint8_t* table_;
     uint64_t registers_;  // a page that is never mapped: stores reach it through store() alone
     uint64_t registers_bytes_;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "twin/runtime/capture.h"
 #include "twin/runtime/deferred_pipes.h"
 #include "twin/runtime/fiber.h"
 #include "twin/runtime/gm_hooks.h"
@@ -49,6 +50,7 @@ struct Core {
     GmHooks* hooks;
     WindowMap windows;
     Looks looks;
+    Waiting waiting;          // as of its last poll
     bool in_simt;             // it runs a SIMT function
     bool progress;            // since its last poll_yield
     bool writes_past_caches;  // of rows that go to GM

@@ -22,6 +22,8 @@ enum class GmPath : uint8_t {
     kSimtPast,      // asc_ldcg and asc_stcg
 };
 
+class Capture;
+
 class __attribute__((visibility("default"))) GmHooks {
   public:
     virtual ~GmHooks() = default;
@@ -31,6 +33,9 @@ class __attribute__((visibility("default"))) GmHooks {
 
     // True: this launch writes more than caches hold, so rows go past them. Asked once a launch.
     virtual bool writes_past_caches() const { return false; }
+
+    // Who watches this launch, null: nobody. Asked once a launch.
+    virtual Capture* capture() { return nullptr; }
 
     // MTE3 store into a window and MTE2 load from one; alignment and sizes are already checked.
     virtual void window_write(void* dst, const void* src, size_t bytes) { std::memcpy(dst, src, bytes); }

@@ -8,7 +8,7 @@
 namespace ascend_deepep::twin {
 
 // Raised with every change of what kernels and runtime share: Core, GmHooks, SimtRunner, DeferredPipes, this table.
-constexpr uint32_t kKernelTableAbi = 3;
+constexpr uint32_t kKernelTableAbi = 4;
 
 struct KernelTable {
     uint32_t abi;        // kKernelTableAbi

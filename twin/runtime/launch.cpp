@@ -55,6 +55,7 @@ void reset_core(Core& core, uint32_t index, LaunchState& state) {
     core.hooks = state.hooks;
     core.windows = state.hooks->window_map();
     core.looks = {};
+    core.waiting = {};
     core.in_simt = false;
     core.progress = false;
     core.slice_bytes = 0;
@@ -75,7 +76,11 @@ void reset_core(Core& core, uint32_t index, LaunchState& state) {
 void end_round(LaunchState& state) {
     state.hooks->step();
     if (!state.round_progressed) {
+        if (state.capture != nullptr) state.capture->idle_begins();
         state.hooks->idle();
+        if (state.capture != nullptr) state.capture->idle_ends();
+    } else if (state.capture != nullptr) {
+        state.capture->works();
     }
     state.round_progressed = false;
 }
@@ -95,6 +100,7 @@ void finish_core(Core& core) {
 Core* remove_core(Core& core) {
     LaunchState& state = *core.launch;
     state.round_progressed = true;
+    if (state.capture != nullptr) state.capture->returns(static_cast<uint32_t>(core.index));
     if (core.next == &core) {
         return nullptr;
     }
@@ -169,19 +175,10 @@ Core& CorePool::core(uint32_t index) {
     return *slots_[index];
 }
 
-void poll_yield() {
-    Core* core = current_core_pointer;
-    if (core == nullptr) {
-        return;
-    }
-    if (__builtin_expect(current_simt_pointer != nullptr, 0)) {
-        raise_fault({"poll_pause", &rules::kSimtNeverWaits, 1, 0, "poll in scalar code"});
-    }
-    LaunchState& state = *core->launch;
-    if (__builtin_expect(state.scheduler != nullptr, 0)) {
-        state.scheduler->poll(*core);
-        return;
-    }
+namespace {
+
+// The next core of the ring has its turn, until it is the turn of this one again.
+void pass_turn(Core* core, LaunchState& state) {
     if (__builtin_expect(!core->deferred->empty(), 0)) {
         core->progress |= core->deferred->advance();
     }
@@ -197,6 +194,43 @@ void poll_yield() {
     }
     current_core_pointer = next;
     fiber_switch(core->fiber, next->fiber);
+}
+
+// Where the turn is a scheduler's to give, it is taken there. Null: done, or outside a launch.
+LaunchState* round_robin(Core* core) {
+    if (core == nullptr) return nullptr;
+    if (__builtin_expect(current_simt_pointer != nullptr, 0)) {
+        raise_fault({"poll_pause", &rules::kSimtNeverWaits, 1, 0, "poll in scalar code"});
+    }
+    LaunchState& state = *core->launch;
+    if (__builtin_expect(state.scheduler == nullptr, 1)) return &state;
+    state.scheduler->poll(*core);
+    return nullptr;
+}
+
+}  // namespace
+
+void poll_yield() {
+    Core* core = current_core_pointer;
+    LaunchState* state = round_robin(core);
+    if (state == nullptr) return;
+    const auto index = static_cast<uint32_t>(core->index);
+    if (__builtin_expect(state->capture != nullptr, 0)) state->capture->pauses(index);
+    pass_turn(core, *state);
+    if (__builtin_expect(state->capture != nullptr, 0)) state->capture->goes_on(index);
+}
+
+void poll_wait(uint32_t stage, uint32_t peer, uint64_t cycle) {
+    Core* core = current_core_pointer;
+    if (core != nullptr) core->waiting = {stage, peer};
+    LaunchState* state = round_robin(core);
+    if (state == nullptr) return;
+    const auto index = static_cast<uint32_t>(core->index);
+    if (__builtin_expect(state->capture != nullptr, 0)) {
+        state->capture->polls(index, core->waiting, cycle, core->progress);
+    }
+    pass_turn(core, *state);
+    if (__builtin_expect(state->capture != nullptr, 0)) state->capture->goes_on(index);
 }
 
 size_t core_stack_bytes() {
@@ -233,8 +267,10 @@ void run_launch(LaunchState& state, CorePool& pool) {
     } else {
         Core& first = pool.core(0);
         current_core_pointer = &first;
+        if (state.capture != nullptr) state.capture->begin(state.config.num_cores);
         fiber_switch(state.main, first.fiber);
         current_core_pointer = nullptr;
+        if (state.capture != nullptr) state.capture->end();
     }
     if (state.error) {
         std::rethrow_exception(state.error);
@@ -250,6 +286,7 @@ void launch(const LaunchConfig& config, void (*entry)(uint8_t*), uint8_t* tiling
     state.entry = entry;
     state.tiling = tiling;
     state.hooks = &hooks;
+    state.capture = hooks.capture();
     run_launch(state, pool);
 }
 

@@ -21,6 +21,7 @@ struct LaunchState {
     Fiber main;             // the caller of launch()
     std::exception_ptr error;
     Scheduler* scheduler;  // null: round robin
+    Capture* capture;      // of a round robin; null: nobody watches
 };
 
 }  // namespace ascend_deepep::twin

@@ -162,7 +162,7 @@ void Actors::poll(twin::Core&) {
     if (!actor.is_dirty) {
         shared_.trace.mix(TraceKind::kSleep, actor.id, 0);
         take_out(actor, State::kAsleep);
-        if (shared_.timeline != nullptr) shared_.timeline->sleeps(actor.id, turn_ns());
+        if (shared_.timeline != nullptr) shared_.timeline->sleeps(actor.id, turn_ns(), actor.core->waiting);
     }
     if (shared_.choices != nullptr && actor.is_dirty) to_the_end(actor, kSelf);
     give_way();

@@ -78,6 +78,7 @@ class SimRank final : public twin::GmHooks, private GmSide {
     bool find(const void* p, size_t bytes, Place* place);
     Place enter(const void* p, size_t bytes, bool write, bool is_atomic = false);
     void read_piece(void* dst, const void* src, size_t bytes);
+    void show_read(const void* src, uint64_t bytes, uint64_t piece_bytes);
     void land(const PostedStore& store) override;
     CoreMemory& running_core();
     uint64_t kernel_number(const std::string& name);

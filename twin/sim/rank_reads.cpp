@@ -30,8 +30,16 @@ bool SimRank::is_torn() {
     return has_piece && shared_.choices->at(static_cast<uint8_t>(Delay::kTorn)) == Delay::kTorn;
 }
 
+// The timeline learns of data that was put by a rank, not of looks at flag areas.
+void SimRank::show_read(const void* src, uint64_t bytes, uint64_t piece_bytes) {
+    const uint64_t offset = arena_.offset_of(src);
+    if (offset % kBlockBytes >= kBlockDataBytes || !twin::is_for_peers(arena_.region_of(offset, piece_bytes))) return;
+    shared_.timeline->collects(actors_.current_id(), offset, bytes, actors_.turn_ns());
+}
+
 void SimRank::window_read(void* dst, const void* src, size_t bytes) {
     if (is_weighed()) weigh_copy(src, bytes, false);
+    if (shared_.timeline != nullptr) show_read(src, bytes, bytes);
     read_piece(dst, src, bytes);
 }
 
@@ -57,7 +65,9 @@ void SimRank::read_piece(void* dst, const void* src, size_t bytes) {
 }
 
 void SimRank::window_read_pieces(const twin::Pieces& pieces) {
-    if (is_weighed()) weigh_copy(pieces.src, uint64_t{pieces.bytes} * pieces.count, false);
+    const uint64_t bytes = uint64_t{pieces.bytes} * pieces.count;
+    if (is_weighed()) weigh_copy(pieces.src, bytes, false);
+    if (shared_.timeline != nullptr) show_read(pieces.src, bytes, pieces.bytes);
     const uint32_t first = pieces.count == 1 ? 0 : static_cast<uint32_t>(shared_.random.below(pieces.count));
     for (uint32_t i = 0; i < pieces.count; ++i) {
         const uint32_t piece = (first + i) % pieces.count;

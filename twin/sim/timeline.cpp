@@ -75,11 +75,15 @@ void Timeline::reads(uint32_t actor, uint64_t offset, uint64_t bytes) {
     }
 }
 
-void Timeline::sleeps(uint32_t actor, uint64_t now) {
+void Timeline::collects(uint32_t actor, uint64_t offset, uint64_t bytes, uint64_t ns) {
+    reads_.push_back({rank_of(actor), core_of(actor), offset, bytes, ns});
+}
+
+void Timeline::sleeps(uint32_t actor, uint64_t now, const twin::Waiting& waiting) {
     Core& core = cores_[actor];
     core.wait = static_cast<uint32_t>(waits_.size());
-    waits_.push_back(
-        {rank_of(actor), core_of(actor), core.stage == kNone ? 0 : stages_[core.stage].stage, now, kOpen, core.lines});
+    const uint32_t stage = core.stage == kNone ? 0 : stages_[core.stage].stage;
+    waits_.push_back({rank_of(actor), core_of(actor), stage, now, kOpen, core.lines, waiting});
 }
 
 void Timeline::looks(uint32_t actor, uint64_t now) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "twin/runtime/capture.h"
+
 namespace ascend_deepep::sim {
 
 class Timeline {
@@ -27,6 +29,12 @@ class Timeline {
         uint32_t rank, core, stage;
         uint64_t from, to;
         std::vector<uint64_t> lines;  // offsets of what it has looked at since its last look
+        twin::Waiting waiting;        // what it is for, as the kernel says
+    };
+    struct Read {  // of data that ranks write for each other, by a copy of the core
+        uint32_t rank, core;
+        uint64_t offset, bytes;
+        uint64_t at;
     };
     struct Call {  // of a host
         uint32_t rank;
@@ -74,7 +82,8 @@ class Timeline {
     void at(uint32_t actor, uint64_t ns, uint64_t progress);  // the running core does something
     void gives(uint32_t actor, uint64_t ns);                  // a copy to a tensor of the call
     void reads(uint32_t actor, uint64_t offset, uint64_t bytes);
-    void sleeps(uint32_t actor, uint64_t now);
+    void collects(uint32_t actor, uint64_t offset, uint64_t bytes, uint64_t ns);
+    void sleeps(uint32_t actor, uint64_t now, const twin::Waiting& waiting);
     void looks(uint32_t actor, uint64_t now);  // again, after it has slept or only given way
     void returns(uint32_t actor, uint64_t now);
     void changes(uint32_t sleeper, uint64_t offset, uint64_t bytes, uint64_t now);  // a sleeper may have to see this
@@ -94,6 +103,7 @@ class Timeline {
     uint32_t num_cores() const { return num_cores_; }
     const std::vector<Stage>& stages() const { return stages_; }
     const std::vector<Wait>& waits() const { return waits_; }
+    const std::vector<Read>& data_reads() const { return reads_; }
     const std::vector<Call>& calls() const { return calls_; }
     const std::vector<Doorbell>& doorbells() const { return doorbells_; }
     const std::vector<Wqe>& wqes() const { return wqes_; }
@@ -132,6 +142,7 @@ class Timeline {
     uint32_t arriving_ = kNone;                        // write
     std::vector<Stage> stages_;
     std::vector<Wait> waits_;
+    std::vector<Read> reads_;
     std::vector<Call> calls_;
     std::vector<Doorbell> doorbells_;
     std::vector<Wqe> wqes_;

@@ -9,7 +9,7 @@ from typing import Any
 from ascend_deepep.config import PREFIX, TWIN
 from ascend_deepep.demo.usage import OutOfTime, UsageError
 from ascend_deepep.errors import ArgumentError, DeepEPError
-from ascend_deepep.testing import Pool, RankErrors
+from ascend_deepep.testing import Outcome, Pool, RankErrors
 
 _GIB = 1 << 30
 _SECONDS = 600.0  # of one call, in which some iterations of one layer are made
@@ -22,6 +22,22 @@ TUNED = {
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     "THP_MEM_ALLOC_ENABLE": "1",
 }
+
+
+def values_of(outcomes: list[Outcome], seconds: float) -> list[Any]:
+    """What the ranks returned, or the error that is theirs: those of `Processes.call`."""
+    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    for error in sorted(errors, key=lambda error: not isinstance(error, ArgumentError)):
+        if isinstance(error, ArgumentError):
+            kind = "Memory" if "bytes are free" in str(error) else type(error).__name__
+            raise UsageError(str(error), kind) from error
+        if isinstance(error, DeepEPError):
+            raise error
+    if all(outcome.timed_out or outcome.ok for outcome in outcomes) and not all(o.ok for o in outcomes):
+        raise OutOfTime(f"a step did not end within {seconds:.0f} s") from RankErrors(outcomes)
+    if not all(outcome.ok for outcome in outcomes):
+        raise RankErrors(outcomes)
+    return [outcome.value for outcome in outcomes]
 
 
 class Processes:
@@ -40,18 +56,7 @@ class Processes:
         outcomes = self._pools[group].outcomes(
             function, ranks, *arguments, timeout=_SECONDS, grace=_GRACE_SECONDS, env=environment
         )
-        errors = [outcome.error for outcome in outcomes if outcome.error is not None]
-        for error in sorted(errors, key=lambda error: not isinstance(error, ArgumentError)):
-            if isinstance(error, ArgumentError):
-                kind = "Memory" if "bytes are free" in str(error) else type(error).__name__
-                raise UsageError(str(error), kind) from error
-            if isinstance(error, DeepEPError):
-                raise error
-        if all(outcome.timed_out or outcome.ok for outcome in outcomes) and not all(o.ok for o in outcomes):
-            raise OutOfTime(f"a step did not end within {_SECONDS:.0f} s") from RankErrors(outcomes)
-        if not all(outcome.ok for outcome in outcomes):
-            raise RankErrors(outcomes)
-        return [outcome.value for outcome in outcomes]
+        return values_of(outcomes, _SECONDS)
 
     def close(self) -> None:
         """End all of them."""

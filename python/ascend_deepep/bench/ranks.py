@@ -80,7 +80,7 @@ class _Rank:
             return received.rows
         kept = self.outputs.get(name)
         if kept is None or len(kept) < len(received.rows):
-            kept = self.outputs[name] = _decoded(received)
+            kept = self.outputs[name] = decoded(received)
         return kept[: len(received.rows)]
 
 
@@ -181,10 +181,10 @@ def copy_turn(context: Context, num_bytes: int, iterations: int) -> list[list[fl
 
 def _whole(layer: Contestant, batch: Batch) -> Tensor:
     received = layer.dispatch(batch)
-    return layer.combine(batch, received, received.rows if received.scales is None else _decoded(received))
+    return layer.combine(batch, received, received.rows if received.scales is None else decoded(received))
 
 
-def _decoded(received: Received) -> Tensor:
+def decoded(received: Received) -> Tensor:
     """The experts' outputs: bfloat16 rows, of which those beyond `num_rows` are nothing."""
     assert received.scales is not None
     count = received.num_rows

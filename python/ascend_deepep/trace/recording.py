@@ -54,6 +54,27 @@ class Wait:
 
 
 @dataclass(frozen=True)
+class Pause:
+    """A core that could go on while others had its thread: cores of a rank on the twin share one."""
+
+    rank: int
+    core: int
+    call: int
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True)
+class Idle:
+    """All cores of a rank waited, and its thread with them; not where cores run beside each other."""
+
+    rank: int
+    call: int
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True)
 class Doorbell:
     """A core tells the engine that entries up to `producer` are ready."""
 
@@ -124,3 +145,5 @@ class Recording:
     writes: list[Write] = field(default_factory=list)
     collected: list[Collected] = field(default_factory=list)
     dropped: int = 0  # events that found no room
+    pauses: list[Pause] = field(default_factory=list)
+    idles: list[Idle] = field(default_factory=list)

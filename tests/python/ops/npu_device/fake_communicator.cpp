@@ -57,6 +57,8 @@ class FakeCommunicator final : public Communicator {
         return twin_->set_fault(name, seed, events);
     }
     bool fault_fired() const override { return twin_->fault_fired(); }
+    Status start_trace(uint64_t max_events) override { return twin_->start_trace(max_events); }
+    Status stop_trace(Trace* trace) override { return twin_->stop_trace(trace); }
 
   private:
     Status enqueue(const char* name, std::function<Status()> launch) {
