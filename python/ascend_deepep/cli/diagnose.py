@@ -99,15 +99,15 @@ def diagnose(
 
 def _tell(statistics: Statistics, planted: Plant | None, save: Path | None, plot: Path | None, as_json: bool) -> int:
     diagnosis = diagnose_statistics(statistics)
-    try:
-        if save is not None:
+    if save is not None:
+        try:
             statistics.save(save)
-        if plot is not None:
-            from ascend_deepep.stats.plot import plot as draw
+        except OSError as error:
+            raise UsageError(f"--save {save}: {error.strerror}") from None
+    if plot is not None:
+        from ascend_deepep.stats.plot import plot as draw
 
-            print(f"written: {', '.join(map(str, draw(statistics, plot)))}", file=sys.stderr)
-    except OSError as error:
-        raise UsageError(f"{save or plot}: {error.strerror}") from None
+        print(f"written: {', '.join(map(str, draw(statistics, plot)))}", file=sys.stderr)
     if as_json:
         value = {**diagnosis.to_json(), "title": statistics.title, "ranks": statistics.num_ranks}
         value |= {"steps": statistics.num_steps, "planted": None if planted is None else planted.describe()}

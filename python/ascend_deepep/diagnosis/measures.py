@@ -40,6 +40,11 @@ class Measures:
         return median(self.own_us)
 
     @property
+    def slowest_us(self) -> float:
+        """Own time of the slowest rank, which sets the time of all."""
+        return max(self.own_us)
+
+    @property
     def due_us(self) -> float:
         """What the call takes, or should, whichever is less: all ranks may be waiting for one."""
         return self.typical_us if self.model_us is None else min(self.typical_us, self.model_us)

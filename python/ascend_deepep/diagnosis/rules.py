@@ -78,7 +78,7 @@ class Diagnosis:
 
     picture: str
     causes: tuple[Cause, ...]
-    #: Microseconds of a dispatch and its combine from the last entry on, median over ranks and steps.
+    #: Microseconds of a dispatch and its combine from the last entry on, of the slowest rank, median over the steps.
     measured_us: float
     #: The model's, and by how much the measured time is longer; None without figures of a link.
     model_us: float | None
@@ -139,7 +139,7 @@ def diagnose(statistics: Statistics, thresholds: Thresholds | None = None) -> Di
     late = _late(found, limits)
     slow, links = _told_apart(found, limits)
     slow += [] if slow or links else _slow_inside(found, limits)
-    measured_us = sum(of.typical_us for of in found.values())
+    measured_us = sum(of.slowest_us for of in found.values())
     due_us = sum(of.due_us for of in found.values())
     costly = [cause for cause in late + slow + links if cause.lost_us >= limits.least_share * due_us]
     causes = _without_echoes(_with_loads(costly, loads, measured_us, limits), limits)

@@ -33,7 +33,7 @@ LATE_SECONDS = 0.2
 _SECONDS = 600.0
 _GRACE_SECONDS = 40.0
 _WARMUP = 2  # steps that are not recorded: first uses of memory
-_CALIBRATION_STEPS = 5
+_CALIBRATION_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _calibrate(recorder: Recorder, context: Context, shape: Shape) -> Link:
             _step(recorder, batches[number % len(batches)], context)
         found.append(recorder.gather(context.group))
         recorder.clear()
-    alpha_us, half_us = (sum(measures(of, operator).typical_us for operator in OPERATORS) for of in found)
+    alpha_us, half_us = (sum(measures(of, operator).slowest_us for operator in OPERATORS) for of in found)
     moved = sum(max(map(max, found[1].bytes_moved(operator))) for operator in OPERATORS)
     alpha_moved = sum(max(map(max, found[0].bytes_moved(operator))) for operator in OPERATORS)
     bytes_per_us = max(1.0, moved - alpha_moved) / max(1.0, half_us - alpha_us)

@@ -17,10 +17,11 @@ from ascend_deepep.stats.statistics import COMBINE, DISPATCH, OPERATORS, Link, O
 if TYPE_CHECKING:
     from ascend_deepep._simulator import CallDict, ScaleDict
 
-_BLOCK = 512
+_BLOCK, _BLOCK_DATA = 512, 480
 _LINK_BLOCK_NS = 2000  # of a block on a link: slow, so that bytes count in a small world
 _STALL_NS = 500_000  # a call of these worlds takes a few hundred microseconds
 _SLOWER = 5  # times, of a link
+_MOST_BLOCKS = 2_000_000  # of all ranks and steps: a minute or so
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,12 @@ def world_statistics(world: World, plant: Plant | None = None) -> Statistics:
 def _run(world: World, plant: Plant | None, tokens: int) -> ScaleDict:
     from ascend_deepep import _simulator
 
+    blocks = 2 * world.steps * world.ranks * world.tokens * world.topk * (1 + 2 * world.hidden // _BLOCK_DATA)
+    if blocks > _MOST_BLOCKS:
+        raise UsageError(
+            f"{blocks} blocks of 512 B are too many for virtual time, which takes {_MOST_BLOCKS}: lower --tokens, "
+            "--hidden, --ranks, --topk or --steps, or leave out --sim"
+        )
     handicap, of_handicap = _handicap(plant)
     try:
         run = _simulator.run_scale(
