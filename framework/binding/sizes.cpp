@@ -31,7 +31,6 @@ struct Question {
     uint32_t queue_depth = 0;
 };
 
-// Those of a communicator, then the two calls. What a communicator or a call would refuse is refused with its words.
 struct Answer {
     op_host::DispatchShapes shapes;
     DispatchTiling dispatch;
@@ -39,19 +38,26 @@ struct Answer {
     Dtype x_out_dtype;
 };
 
+// What a communicator or a call would refuse is refused with its words.
 void check_machine(const Question& q) {
     raise_if_bad(op_host::check_limits(q.limits, q.num_cores, 0));
     raise_if_bad(op_host::check_queues_per_peer(q.queues_per_peer));
     raise_if_bad(op_host::check_queue_depth(q.queue_depth));
 }
 
+// The refusal is the rank's own, whichever rank is asked for.
+void raise_if_refused(uint32_t rank, op_host::Status status) {
+    status.record.rank = rank;
+    raise_if_bad(status);
+}
+
 Answer answer_of(const Question& q) {
     Answer answer{};
     const uint32_t rank = q.choices.rank;
     const op_host::DispatchCall dispatch = op_host::largest_dispatch(q.limits, q.choices);
-    raise_if_bad(op_host::check_dispatch(q.limits, rank, dispatch, &answer.shapes));
+    raise_if_refused(rank, op_host::check_dispatch(q.limits, rank, dispatch, &answer.shapes));
     const op_host::CombineCall combine = op_host::largest_combine(q.limits, q.choices, answer.shapes);
-    raise_if_bad(op_host::check_combine(q.limits, rank, combine));
+    raise_if_refused(rank, op_host::check_combine(q.limits, rank, combine));
     op_host::Machine machine{};
     machine.rank = rank;
     machine.num_cores = q.num_cores;

@@ -57,6 +57,7 @@ _MODULES = frozenset(
         "reference_by_rank",
         "reference_quant",
         "simulator",
+        "sizing",
         "testing",
     }
 )
