@@ -21,6 +21,8 @@ Status check_combine(const CommunicatorLimits& limits, uint32_t rank, const Comb
 Status check_limits(const CommunicatorLimits& limits, uint32_t num_cores, uint64_t window_bytes);
 // Queues to every peer, which a rank chooses for itself.
 Status check_queues_per_peer(uint32_t queues_per_peer);
+// Entries of each queue, where the caller chooses them.
+Status check_queue_depth(uint32_t queue_depth);
 
 // kNotEqual naming the first limit in which rank `rank` differs from rank 0. Every rank that compares in rank order
 // against rank 0 finds the same difference.

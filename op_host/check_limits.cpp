@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "contract/arch35/wqe.h"
 #include "op_host/check.h"
 #include "op_host/check_rows.h"
 #include "op_host/messages.h"
@@ -111,6 +112,14 @@ Status check_queues_per_peer(uint32_t queues_per_peer) {
     return refused(Field::kNone, Code::kOutOfRange, queues_per_peer, kMaxQueuesPerPeer,
                    text("queues_per_peer = ", queues_per_peer, " is outside [1, ", kMaxQueuesPerPeer,
                         "]: make the communicator with a value in it"));
+}
+
+Status check_queue_depth(uint32_t queue_depth) {
+    const bool is_power_of_two = (queue_depth & (queue_depth - 1)) == 0;
+    if (is_power_of_two && queue_depth >= kMinQueueDepth && queue_depth <= kMaxQueueDepth) return Status{};
+    return refused(Field::kNone, Code::kOutOfRange, queue_depth, kMaxQueueDepth,
+                   text("queue_depth is ", queue_depth, ": a power of two from ", kMinQueueDepth, " to ",
+                        kMaxQueueDepth, " is needed"));
 }
 
 Status compare_limits(const CommunicatorLimits& rank0, const CommunicatorLimits& other, uint32_t rank) {

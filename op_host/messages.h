@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "contract/control_message.h"
+#include "contract/window_layout.h"
 
 namespace ascend_deepep::op_host {
 
@@ -25,6 +25,8 @@ const char* dtype_name(Dtype dtype);
 const char* kind_name(OperationKind kind);
 const char* copy_mode_name(CopyMode mode);
 const char* combine_reduce_name(CombineReduce reduce);
+const char* region_name(WindowRegion region);  // as docs/layout.md
+const char* region_name(WorkspaceRegion region);
 
 }  // namespace ascend_deepep::op_host
 

@@ -96,6 +96,14 @@ constexpr const char* kDtypes[] = {kUnknown,  "bfloat16",      "float16",     "f
                                    "int64",   "int16",         "int8",        "uint8",          "bool",
                                    "float64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "an unsupported dtype"};
 
+constexpr const char* kWindowRegions[] = {"control page",   "control ring",    "abort",
+                                          "send buffer",    "dispatch half 0", "dispatch half 1",
+                                          "combine half 0", "combine half 1",  "combine staging"};
+
+constexpr const char* kWorkspaceRegions[] = {"headers",    "destinations", "copies",        "expert rows",
+                                             "live ids",   "refusals",     "received rows", "received info",
+                                             "block base", "partials",     "own rows"};
+
 template <typename Enum, size_t kCount>
 const char* name_of(const char* const (&names)[kCount], Enum value) {
     const auto index = static_cast<size_t>(value);
@@ -106,6 +114,8 @@ static_assert(sizeof(kFields) / sizeof(kFields[0]) == static_cast<size_t>(Field:
 static_assert(sizeof(kStages) / sizeof(kStages[0]) == static_cast<size_t>(Stage::kExit) + 1);
 static_assert(sizeof(kCodes) / sizeof(kCodes[0]) == static_cast<size_t>(Code::kQueueFault) + 1);
 static_assert(sizeof(kDtypes) / sizeof(kDtypes[0]) == static_cast<size_t>(Dtype::kOther) + 1);
+static_assert(sizeof(kWindowRegions) / sizeof(kWindowRegions[0]) == kNumWindowRegions);
+static_assert(sizeof(kWorkspaceRegions) / sizeof(kWorkspaceRegions[0]) == kNumWorkspaceRegions);
 
 }  // namespace
 
@@ -120,6 +130,13 @@ const char* code_name(Code code) {
 }
 const char* dtype_name(Dtype dtype) {
     return name_of(kDtypes, dtype);
+}
+
+const char* region_name(WindowRegion region) {
+    return name_of(kWindowRegions, region);
+}
+const char* region_name(WorkspaceRegion region) {
+    return name_of(kWorkspaceRegions, region);
 }
 
 const char* copy_mode_name(CopyMode mode) {

@@ -86,18 +86,25 @@ void set_refused(const CommunicatorLimits& limits, const Refusal& refusal, Commo
     t->num_experts = limits.num_experts;
 }
 
-// The most blocks of 16-bit elements, at most a row's, whose tiles fit: one of each column, the sum, what is added to
-// it, and for int8 rows the two that are being decoded.
-uint32_t reduce_blocks(const CombineTiling& t) {
+// Tiles of `blocks` blocks of 16-bit elements: one of each column, the sum, what is added to it, and for int8 rows the
+// two that are being decoded.
+uint64_t reduce_bytes(const CombineTiling& t, uint32_t blocks) {
     const uint64_t partials = t.common.combine_reduce;  // room for one that is summed here, beside its rows
     const uint64_t tiles = uint64_t{t.common.num_columns} + partials + (t.shared_expert_x != 0 ? 2 : 1);
+    return (tiles * blocks + (t.is_int8 != 0 ? 2 * wire_tile_blocks(blocks) : 0)) * kBlockDataBytes;
+}
+
+// The most blocks, at most a row's, whose tiles fit.
+uint32_t reduce_blocks(const CombineTiling& t) {
     uint32_t blocks = blocks_for(uint64_t{t.common.hidden} * kElementBytes);
-    const auto needed = [&t, tiles](uint32_t n) {
-        return (tiles * n + (t.is_int8 != 0 ? 2 * wire_tile_blocks(n) : 0)) * kBlockDataBytes;
-    };
-    while (blocks > 1 && needed(blocks) > kReduceBytes)
+    while (blocks > 1 && reduce_bytes(t, blocks) > kReduceBytes)
         --blocks;
     return blocks;
+}
+
+// Counters of one thread of the route role, without shared experts; with them it has no more.
+uint64_t route_thread_bytes(uint32_t num_experts, uint32_t num_ranks) {
+    return (uint64_t{num_experts} + num_ranks) * sizeof(uint32_t);
 }
 
 uint32_t scales_of(const DispatchCall& call) {
@@ -173,9 +180,18 @@ bool has_expert_scales(const CombineCall& call) {
     return is_given(call.expert_scales);
 }
 
+UbShare route_ub(const DispatchTiling& tiling) {
+    const CommonTiling& t = tiling.common;
+    return {tiling.route_width * route_thread_bytes(t.num_experts, t.num_ranks), kRouteCounterBytes};
+}
+
+UbShare reduce_ub(const CombineTiling& tiling) {
+    return {reduce_bytes(tiling, tiling.reduce_blocks), kReduceBytes};
+}
+
 uint32_t route_width(uint32_t num_tokens, uint32_t num_experts, uint32_t num_ranks) {
-    const uint64_t thread_bytes = (uint64_t{num_experts} + num_ranks) * sizeof(uint32_t);
-    const uint64_t fit = std::clamp<uint64_t>(kRouteCounterBytes / thread_bytes, 1, kMaxRouteWidth);
+    const uint64_t most = kRouteCounterBytes / route_thread_bytes(num_experts, num_ranks);
+    const uint64_t fit = std::clamp<uint64_t>(most, 1, kMaxRouteWidth);
     const uint64_t tokens = std::max(1U, num_tokens);
     const uint64_t tokens_each = ceil_div(tokens, std::min(fit, tokens));
     return static_cast<uint32_t>(ceil_div(tokens, tokens_each));

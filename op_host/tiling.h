@@ -52,6 +52,15 @@ void make_refusal_tiling(const CommunicatorLimits& limits, const Machine& machin
 // False: combine sums without weights (an empty expert_scales).
 bool has_expert_scales(const CombineCall& call);
 
+// UB of the buffers whose size the shape of a call decides, and the share of kKernelUbBytes that they keep to. What a
+// role has besides is the same for all shapes, or a few KiB.
+struct UbShare {
+    uint64_t bytes;
+    uint64_t limit;
+};
+UbShare route_ub(const DispatchTiling& tiling);
+UbShare reduce_ub(const CombineTiling& tiling);
+
 // Threads of the route role: as many as their counters fit in UB, and none that would own no token.
 uint32_t route_width(uint32_t num_tokens, uint32_t num_experts, uint32_t num_ranks);
 

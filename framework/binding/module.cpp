@@ -6,8 +6,13 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "framework/binding/arguments.h"
 #include "framework/binding/errors.h"
+<<<<<<< HEAD
 #include "framework/binding/trace.h"
+=======
+#include "framework/binding/sizes.h"
+>>>>>>> h-size
 #include "framework/runtime/communicator.h"
 #include "op_host/messages.h"
 #include "op_host/roles.h"
@@ -17,12 +22,6 @@
 
 namespace ascend_deepep::binding {
 namespace {
-
-CommunicatorLimits make_limits(uint32_t num_ranks, uint32_t max_tokens, uint32_t hidden, uint32_t num_topk,
-                               uint32_t num_experts, uint32_t shared_expert_num, uint32_t per_expert_copies,
-                               uint32_t combine_reduce) {
-    return {num_ranks, max_tokens, hidden, num_topk, num_experts, shared_expert_num, per_expert_copies, combine_reduce};
-}
 
 py::dict limits() {
     py::dict values;
@@ -72,12 +71,6 @@ void stream_copy(const py::buffer& to, const py::buffer& from) {
     }
     const py::gil_scoped_release no_gil;
     twin::copy_kernels().stream(static_cast<uint8_t*>(target.ptr), static_cast<const uint8_t*>(source.ptr), bytes);
-}
-
-CombineEngine engine_from(const std::string& name) {
-    if (name == "mte") return CombineEngine::kMte;
-    if (name == "urma") return CombineEngine::kUrma;
-    throw py::value_error("combine_engine is '" + name + "': it is 'mte' or 'urma'");
 }
 
 // The exchange runs Python code from C++ code that has released the interpreter lock.
@@ -206,6 +199,7 @@ PYBIND11_MODULE(_runtime, module) {
     module.def("stream_copy", &binding::stream_copy);
     module.def("fault_names", &ascend_deepep::twin::fault_names);
     binding::bind_of_limits(module, "required_window_bytes", &ascend_deepep::op_host::required_window_bytes);
+    binding::bind_sizes(module);
     binding::bind_communicator(module);
     ascend_deepep::set_interrupt_check(&binding::signal_is_pending);
 }

@@ -155,6 +155,9 @@ std::vector<std::string> communicator_names();
 // more fibers on one thread are no faster.
 uint32_t default_cores();
 
+// Entries of each queue of the twin when nothing else is asked for.
+uint32_t default_queue_depth(uint32_t max_tokens);
+
 // `check` is asked while a rank waits, at most every 100 ms, on the thread that made the call; true ends the operation.
 // One for the process; null: none.
 void set_interrupt_check(bool (*check)());

@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "contract/arch35/wqe.h"
 #include "framework/runtime/kernel_library.h"
 #include "framework/runtime/memory_need.h"
 #include "framework/runtime/rendezvous.h"
 #include "framework/runtime/twin_communicator.h"
+#include "op_host/check.h"
 #include "op_host/sizes.h"
 #include "twin/fabric/fd_exchange.h"
 #include "twin/fabric/host.h"
@@ -44,15 +44,9 @@ std::string chosen_policy(const CommunicatorOptions& options) {
 void complete_twin_options(CommunicatorOptions* options) {
     complete_options(options, default_cores());
     const uint32_t rank = options->rank;
-    if (options->queue_depth == 0) {
-        options->queue_depth =
-            std::clamp(std::bit_ceil(options->limits.max_tokens), kMinDefaultDepth, kMaxDefaultDepth);
-    }
-    refuse_unless(std::has_single_bit(options->queue_depth) && options->queue_depth >= kMinQueueDepth &&
-                      options->queue_depth <= kMaxQueueDepth,
-                  rank, Code::kOutOfRange, options->queue_depth, kMaxQueueDepth,
-                  "queue_depth is " + std::to_string(options->queue_depth) + ": a power of two from " +
-                      std::to_string(kMinQueueDepth) + " to " + std::to_string(kMaxQueueDepth) + " is needed");
+    if (options->queue_depth == 0) options->queue_depth = default_queue_depth(options->limits.max_tokens);
+    const op_host::Status depth = op_host::check_queue_depth(options->queue_depth);
+    refuse_unless(depth.ok(), rank, depth.refusal.code, depth.refusal.got, depth.refusal.limit, depth.message);
     options->policy = chosen_policy(*options);
     refuse_unless(options->policy == "fast" || options->policy == "sim", rank, Code::kOutOfRange, 0, 0,
                   "the policy of the twin is '" + options->policy + "': it is 'fast' or 'sim'");
@@ -152,6 +146,10 @@ void connect(Draft* draft, const std::vector<Handshake>& all) {
 }
 
 }  // namespace
+
+uint32_t default_queue_depth(uint32_t max_tokens) {
+    return std::clamp(std::bit_ceil(std::min(max_tokens, kMaxDefaultDepth)), kMinDefaultDepth, kMaxDefaultDepth);
+}
 
 uint32_t default_cores() {
     return 8;

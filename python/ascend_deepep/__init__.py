@@ -58,7 +58,11 @@ _MODULES = frozenset(
         "reference_by_rank",
         "reference_quant",
         "simulator",
+<<<<<<< HEAD
         "stats",
+=======
+        "sizing",
+>>>>>>> h-size
         "testing",
     }
 )

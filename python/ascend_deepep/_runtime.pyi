@@ -19,6 +19,7 @@ class CountersDict(TypedDict):
     operations: int
     role_ns: dict[str, int]
 
+<<<<<<< HEAD
 class TraceDict(TypedDict):
     # Of one rank; times in ns, `call` counts the calls of the trace, queues count as in the rank's queue table.
     calls: list[tuple[str, int, int, int, list[tuple[str, str, str]]]]  # name, from, to, cores, inputs
@@ -33,6 +34,24 @@ class TraceDict(TypedDict):
     puts: list[tuple[int | None, int, int, int, int, int, int, str]]
     reads: list[tuple[int, int, int, int, int]]  # core, call, offset, bytes, at
     dropped: int
+=======
+class RegionsDict(TypedDict):
+    regions: list[tuple[str, int, int]]  # name, offset, bytes
+    bytes: int
+
+class SizesDict(TypedDict):
+    window: RegionsDict
+    workspace: RegionsDict
+    queue_depth: int
+    queue_bytes: int
+    touched_bytes: int
+    num_cores: int
+    roles: dict[str, dict[str, int]]
+    ub: list[tuple[str, str, int, int]]  # kernel, role, bytes, limit
+    kernel_ub_bytes: int
+    dispatch_outputs: list[tuple[str, tuple[int, ...], str, int]]  # name, shape, dtype, bytes
+    combine_outputs: list[tuple[str, tuple[int, ...], str, int]]
+>>>>>>> h-size
 
 def limits() -> dict[str, int]: ...
 def default_cores() -> int: ...
@@ -47,6 +66,27 @@ def required_window_bytes(
     per_expert_copies: int = 0,
     combine_reduce: int = 0,
 ) -> int: ...
+def sizes(
+    *,
+    num_ranks: int,
+    max_tokens: int,
+    hidden: int,
+    num_topk: int,
+    num_experts: int,
+    shared_expert_num: int = 0,
+    per_expert_copies: int = 0,
+    combine_reduce: int = 0,
+    rank: int = 0,
+    shared_expert_rank_num: int = 0,
+    quant_mode: int = 0,
+    x_dtype: str = "bfloat16",
+    y_dtype: str | None = None,
+    comm_quant_mode: int = 0,
+    combine_engine: str = "mte",
+    num_cores: int = 0,
+    queues_per_peer: int = 1,
+    queue_depth: int = 0,
+) -> SizesDict: ...
 def communicator_names() -> list[str]: ...
 def stream_copy(to: object, source: object) -> None: ...
 def fault_names() -> list[str]: ...

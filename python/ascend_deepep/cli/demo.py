@@ -11,7 +11,7 @@ import typer
 from ascend_deepep.cli import demo_options as given
 from ascend_deepep.cli.environment import check_environment
 from ascend_deepep.cli.progress import progress, results_console
-from ascend_deepep.cli.values import one_of, refuse_others
+from ascend_deepep.cli.values import one_of, refuse_others, shared_experts
 from ascend_deepep.config import ENGINES
 from ascend_deepep.demo.features import COMBINE_REDUCES, COMM_ALGS, COMM_QUANTS, MASKS, QUANTS, Features
 from ascend_deepep.demo.options import DTYPES, PAYLOADS, ROUTINGS, Options
@@ -151,7 +151,7 @@ def _tokens(ranks: int | None, tokens: int | None, per_rank: str | None) -> tupl
 def _features(
     quant: str, comm_quant: str, shared: str, mask: str | None, smooth: bool, comm_alg: str, combine_reduce: str
 ) -> Features:
-    experts, ranks = _shared(shared)
+    experts, ranks = shared_experts(shared)
     return Features(
         quant=one_of("--quant", quant, tuple(QUANTS)),
         comm_quant=one_of("--comm-quant", comm_quant, tuple(COMM_QUANTS)),
@@ -162,13 +162,6 @@ def _features(
         comm_alg=one_of("--comm-alg", comm_alg, COMM_ALGS) if comm_alg else "",
         combine_reduce=one_of("--combine-reduce", combine_reduce, COMBINE_REDUCES),
     )
-
-
-def _shared(text: str) -> tuple[int, int]:
-    experts, _, ranks = text.partition("/")
-    if not (experts.isdecimal() and ranks.isdecimal()):
-        raise UsageError(f"--shared {text!r} is not EXPERTS/RANKS, such as 1/2")
-    return int(experts), int(ranks)
 
 
 def _kill(text: str | None) -> tuple[int, int] | None:

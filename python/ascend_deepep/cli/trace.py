@@ -28,7 +28,7 @@ _MAX_RANKS = 64
 _MAX_ROUNDS = 1000
 _SIM_CORES = 8
 _DEFAULT_OUT = Path("trace")
-TIMELINE, RECORDING, SUMMARY = "timeline.json", "recording.json.gz", "summary.txt"
+TIMELINE, RECORDING, SUMMARY, MSPROF = "timeline.json", "recording.json.gz", "summary.txt", "msprof"
 # Parameters that each kind of recording heeds.
 _SHAPE = ("ranks", "tokens", "hidden", "topk", "experts", "calls")
 _FILES = ("out", "plot", "rank", "as_json")
@@ -36,11 +36,15 @@ _MODES: dict[str, tuple[str, ...]] = {
     "the twin": (*_SHAPE, "dtype", "routing", "warmup", "events", "seed", *_FILES),
     "--sim": (*_SHAPE, "with_sim", "cores", "combine_engine", *_FILES),
     "--from": ("source", *_FILES),
+    "--from-msprof": ("from_msprof", *_FILES),
 }
 
 _Calls = Annotated[int, typer.Option(help="Rounds that are recorded: a dispatch and its combine each.")]
 _Sim = Annotated[bool, typer.Option("--sim", help="In a world of the simulator, in virtual time, instead of the twin.")]
 _From = Annotated[Path | None, typer.Option("--from", metavar="FILE", help="Read a recording instead of making one.")]
+_Msprof = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Read a folder of msprof or msopprof, of an NPU or the twin.")
+]
 _Events = Annotated[int, typer.Option(help="Room for events of a rank; those that find none are counted.")]
 _Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw one rank's cores: FILE.png and FILE.svg.")]
 
@@ -64,6 +68,7 @@ def trace(
         str, typer.Option(metavar="|".join(ENGINES), help="With --sim: what carries rows back.")
     ] = ENGINES[0],
     source: _From = None,
+    from_msprof: _Msprof = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the files go; made if need be.")] = _DEFAULT_OUT,
     plot: _Plot = None,
     rank: Annotated[int | None, typer.Option(help="With --plot: whose cores. (default: the slowest rank's)")] = None,
@@ -71,7 +76,7 @@ def trace(
 ) -> int:
     """Record calls and say where their time went: a timeline for Perfetto, a summary, a picture."""
     check_environment()
-    mode = _mode(with_sim, source)
+    mode = _mode(with_sim, source, from_msprof)
     refuse_others(context, _MODES[mode], lambda name, option: _why_not(name, option, mode))
     if rank is not None and plot is None:
         raise UsageError("--rank goes with --plot")
@@ -80,6 +85,8 @@ def trace(
         from ascend_deepep.bench.plot import check_plot
 
         check_plot(plot)
+    if from_msprof is not None:
+        return _tell_profile(from_msprof, out, plot, rank, as_json)
     caption = f"ascend-deepep trace of {source}"
     if source is not None:
         made = _read(source)
@@ -101,8 +108,9 @@ def trace(
     return _tell(made, out, plot, rank, caption, as_json)
 
 
-def _mode(with_sim: bool, source: Path | None) -> str:
-    asked = [name for name, given in (("--sim", with_sim), ("--from", source)) if given]
+def _mode(with_sim: bool, source: Path | None, from_msprof: Path | None) -> str:
+    given_of = {"--sim": with_sim, "--from": source, "--from-msprof": from_msprof}
+    asked = [name for name, given in given_of.items() if given]
     if len(asked) > 1:
         raise UsageError(f"{' and '.join(asked)} exclude each other")
     return asked[0] if asked else "the twin"
@@ -185,14 +193,40 @@ def _tell(made: Made, out: Path, plot: Path | None, rank: int | None, caption: s
     return 0
 
 
-def _write(recording: Recording, summary: str, out: Path) -> list[Path]:
-    from ascend_deepep.trace import perfetto, storage
+def _tell_profile(folder: Path, out: Path, plot: Path | None, rank: int | None, as_json: bool) -> int:
+    """The table of a profiler's folder, and its timeline. Of the cores only a twin's folder knows more than times."""
+    from ascend_deepep.trace.msprof import print_profile, read_folder
+    from ascend_deepep.trace.summary import summarise, text
 
-    files = [out / TIMELINE, out / RECORDING, out / SUMMARY]
+    profile = read_folder(folder)
+    recording = profile.recording
+    if plot is not None and not recording.stages:
+        raise UsageError(f"--plot draws the stages of cores, and {folder} has none: the timeline has the calls")
+    if profile.calls:
+        summary = text(summarise(recording)) if recording.stages else ""
+        files = _write(recording, summary, out, with_msprof=False)
+        if plot is not None:
+            from ascend_deepep.trace.plot import plot as draw
+
+            files += draw(recording, plot, f"ascend-deepep trace of {folder}", rank)
+        print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
+    return print_profile(profile, as_json)
+
+
+def _write(recording: Recording, summary: str, out: Path, with_msprof: bool = True) -> list[Path]:
+    from ascend_deepep.trace import perfetto, storage
+    from ascend_deepep.trace.msprof import write_folder
+
+    files = [out / TIMELINE, out / RECORDING]
     try:
         perfetto.write(recording, files[0])
         storage.save(recording, files[1])
-        files[2].write_text(summary)
+        if summary:
+            files.append(out / SUMMARY)
+            files[2].write_text(summary)
+        if with_msprof:
+            write_folder(recording, out / MSPROF, replace=True)
+            files.append(out / MSPROF)
     except OSError as error:
         raise UsageError(f"--out {out}: {error.strerror}") from None
     return files

@@ -108,3 +108,14 @@ TEST(limits_that_differ_name_the_rank_and_the_limit) {
         CHECK(!compare_limits(kGood, changed, 1).ok());
     }
 }
+
+TEST(queue_depths_are_powers_of_two) {
+    for (uint32_t depth = 4; depth <= 32768; depth *= 2)
+        CHECK(check_queue_depth(depth).ok());
+    for (const uint32_t depth : {0U, 1U, 2U, 3U, 6U, 32769U, 65536U}) {
+        const Status status = check_queue_depth(depth);
+        CHECK_EQ(status.refusal.code, Code::kOutOfRange);
+        CHECK_EQ(status.message,
+                 "queue_depth is " + std::to_string(depth) + ": a power of two from 4 to 32768 is needed");
+    }
+}

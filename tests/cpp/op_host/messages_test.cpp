@@ -193,4 +193,12 @@ TEST(names_are_complete_and_distinct) {
     CHECK_EQ(std::string(kind_name(kCombine)), std::string("combine_v2"));
     CHECK_EQ(std::string(field_name(static_cast<Field>(9999))), std::string("unknown"));
     CHECK_EQ(std::string(kind_name(static_cast<OperationKind>(0))), std::string("unknown"));
+    std::set<std::string> regions;
+    for (uint32_t i = 0; i < kNumWindowRegions; ++i)
+        regions.insert(region_name(static_cast<WindowRegion>(i)));
+    for (uint32_t i = 0; i < kNumWorkspaceRegions; ++i)
+        regions.insert(region_name(static_cast<WorkspaceRegion>(i)));
+    CHECK_EQ(regions.size(), size_t{kNumWindowRegions} + kNumWorkspaceRegions);
+    CHECK_EQ(std::string(region_name(WindowRegion::kCombineStaging)), std::string("combine staging"));
+    CHECK_EQ(std::string(region_name(WorkspaceRegion::kOwnRows)), std::string("own rows"));
 }

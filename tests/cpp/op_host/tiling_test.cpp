@@ -50,6 +50,7 @@ TEST(dispatch_tiling_holds_the_call) {
     CHECK_EQ(t.assist_trailer_offset, 384ULL);
     CHECK_EQ(t.expert_token_nums_type, 0U);
     CHECK_EQ(t.route_width, 8U);
+    CHECK(route_ub(t).bytes == 8 * (8 + 4) * 4 && route_ub(t).limit == 128 * 1024);
     CHECK_EQ(t.collect_batch, 4U);
     CHECK_EQ(t.token.slot_bytes, 2560U);
     CHECK_EQ(t.token.header_offset, 2048U);
@@ -71,6 +72,7 @@ TEST(combine_tiling_holds_the_call) {
     CHECK_EQ(t.dtype, 2U);
     CHECK_EQ(t.row.blocks, 5U);
     CHECK_EQ(t.reduce_blocks, 5U);
+    CHECK(reduce_ub(t).bytes == 5 * (2 + 1) * 480 && reduce_ub(t).limit == 150 * 1024);  // two columns and their sum
     CHECK_EQ(t.doorbell.count, 2U);
     const CallSignature want = {2, 1024, 2, 8, 0, 0, 2, 2, 8, kLayoutAbi, 0, 0, 0, 0, 0, 0};
     CHECK(std::memcmp(&t.common.signature, &want, sizeof(want)) == 0);
@@ -181,6 +183,7 @@ TEST(tiles_of_int8_rows_fit_ub_at_every_shape) {
         const uint32_t elements = t.reduce_blocks * 240;
         const uint32_t blocks = t.reduce_blocks * (16 + 2) + 2 * wire_tile_blocks(t.reduce_blocks);
         CHECK(t.reduce_blocks >= 1 && blocks * 480 <= 150 * 1024);
+        CHECK_EQ(reduce_ub(t).bytes, uint64_t{blocks} * 480);
         // Values may begin in the middle of a block, scales at any byte of one.
         CHECK(wire_value_blocks(t.reduce_blocks) * 480 >= elements + 240);
         const uint32_t scale_bytes = (wire_tile_blocks(t.reduce_blocks) - wire_value_blocks(t.reduce_blocks)) * 480;

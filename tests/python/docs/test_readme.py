@@ -67,7 +67,7 @@ def test_the_commands_exist() -> None:
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize("verb", ["demo", "sim"])
+@pytest.mark.parametrize("verb", ["demo", "sim", "size"])
 def test_the_options_of_a_command_exist(verb: str) -> None:
     text = run([sys.executable, "-m", "ascend_deepep.cli", verb, "--help"], ROOT)
     named = re.findall(r"--[a-z-]+", rows("Interfaces")[f"`ascend-deepep {verb}`"])
