@@ -17,7 +17,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ascend_deepep import _runtime
-from ascend_deepep._arguments import count, reduce_number
+from ascend_deepep._arguments import count, optional, reduce_number
+from ascend_deepep.config import ENGINES
 from ascend_deepep.demo.features import COMM_QUANTS, QUANTS
 from ascend_deepep.errors import ArgumentError
 
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
+_WORDS = ("combine_reduce", "combine_engine", "dtype", "quant", "comm_quant")
+_OWN_CHOICES = ("num_cores", "queue_depth")  # None: the twin's own number
 _Value = TypeVar("_Value")
 _MIN_DEPTH = 64  # the shallowest queues that are proposed: the twin chooses none below
 
@@ -282,15 +285,15 @@ def _ask(configuration: Configuration, rank: int) -> SizesDict:
     quant_mode, element = _known("quant", c.quant, QUANTS)
     x_dtype = _known("dtype", c.dtype, _DTYPES)
     numbers = {
-        name: count(name, value, 0)
+        name: optional(name, value) if name in _OWN_CHOICES else count(name, value, 0)
         for name, value in asdict(c).items()
-        if name not in ("combine_reduce", "combine_engine", "dtype", "quant", "comm_quant") and value is not None
+        if name not in _WORDS
     }
     is_passed = quant_mode == 0 and element is not None
     return _runtime.sizes(
         **numbers,
         combine_reduce=reduce_number(c.combine_reduce),
-        combine_engine=c.combine_engine,
+        combine_engine=_known("combine_engine", c.combine_engine, dict.fromkeys(ENGINES, c.combine_engine)),
         rank=rank,
         quant_mode=quant_mode,
         x_dtype=element if is_passed and element is not None else x_dtype,
