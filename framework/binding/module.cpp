@@ -8,11 +8,8 @@
 
 #include "framework/binding/arguments.h"
 #include "framework/binding/errors.h"
-<<<<<<< HEAD
-#include "framework/binding/trace.h"
-=======
 #include "framework/binding/sizes.h"
->>>>>>> h-size
+#include "framework/binding/trace.h"
 #include "framework/runtime/communicator.h"
 #include "op_host/messages.h"
 #include "op_host/roles.h"

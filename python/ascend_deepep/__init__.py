@@ -46,6 +46,7 @@ _HOME = {
 _MODULES = frozenset(
     {
         "bench",
+        "calibration",
         "cli",
         "communicator",
         "config",
@@ -53,17 +54,16 @@ _MODULES = frozenset(
         "diagnosis",
         "errors",
         "integrations",
+        "model",
         "ops",
         "reference",
         "reference_by_rank",
         "reference_quant",
         "simulator",
-<<<<<<< HEAD
-        "stats",
-=======
         "sizing",
->>>>>>> h-size
+        "stats",
         "testing",
+        "trace",
     }
 )
 

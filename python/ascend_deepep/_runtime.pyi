@@ -19,7 +19,6 @@ class CountersDict(TypedDict):
     operations: int
     role_ns: dict[str, int]
 
-<<<<<<< HEAD
 class TraceDict(TypedDict):
     # Of one rank; times in ns, `call` counts the calls of the trace, queues count as in the rank's queue table.
     calls: list[tuple[str, int, int, int, list[tuple[str, str, str]]]]  # name, from, to, cores, inputs
@@ -34,7 +33,6 @@ class TraceDict(TypedDict):
     puts: list[tuple[int | None, int, int, int, int, int, int, str]]
     reads: list[tuple[int, int, int, int, int]]  # core, call, offset, bytes, at
     dropped: int
-=======
 class RegionsDict(TypedDict):
     regions: list[tuple[str, int, int]]  # name, offset, bytes
     bytes: int
@@ -51,7 +49,6 @@ class SizesDict(TypedDict):
     kernel_ub_bytes: int
     dispatch_outputs: list[tuple[str, tuple[int, ...], str, int]]  # name, shape, dtype, bytes
     combine_outputs: list[tuple[str, tuple[int, ...], str, int]]
->>>>>>> h-size
 
 def limits() -> dict[str, int]: ...
 def default_cores() -> int: ...
