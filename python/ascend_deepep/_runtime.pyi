@@ -33,6 +33,7 @@ class TraceDict(TypedDict):
     puts: list[tuple[int | None, int, int, int, int, int, int, str]]
     reads: list[tuple[int, int, int, int, int]]  # core, call, offset, bytes, at
     dropped: int
+
 class RegionsDict(TypedDict):
     regions: list[tuple[str, int, int]]  # name, offset, bytes
     bytes: int

@@ -20,8 +20,8 @@ from ascend_deepep.cli.diagnose import diagnose
 from ascend_deepep.cli.doctor import doctor
 from ascend_deepep.cli.model import model
 from ascend_deepep.cli.sim import sim
-from ascend_deepep.cli.trace import trace
 from ascend_deepep.cli.size import size
+from ascend_deepep.cli.trace import trace
 from ascend_deepep.demo.usage import OutOfTime, UsageError
 from ascend_deepep.errors import DeepEPError
 from ascend_deepep.testing import RankErrors
