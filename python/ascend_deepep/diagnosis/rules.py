@@ -234,7 +234,7 @@ def _slow_inside(found: dict[str, Measures], limits: Thresholds) -> list[Cause]:
 def _told_apart(found: dict[str, Measures], limits: Thresholds) -> tuple[list[Cause], list[Cause]]:
     """Slow ranks and slow links, each thing under one name. The ends of a slow link leave late, and are waited for."""
     slow, links = _slow_senders(found, limits), _slow_links(found, limits)
-    slow = _costliest(slow + _behind_links(links, found, limits))
+    slow = _once(slow + _behind_links(links, found, limits))
     kept: list[Cause] = []
     for link in sorted(links, key=_cost):
         of_ends = [cause for cause in slow if cause.ranks[0] in link.ranks]
@@ -255,19 +255,23 @@ def _behind_links(links: list[Cause], found: dict[str, Measures], limits: Thresh
     for end in (0, 1):
         for rank in sorted({link.ranks[end] for link in links}):
             of_rank = [link for link in links if link.ranks[end] == rank]
-            reach = tuple(line for link in of_rank for line in _late_elsewhere(link, found, limits) if end == 0)
+            reach = _late_elsewhere(of_rank, found, limits) if end == 0 else ()
             if len(of_rank) == 1 and not reach:
                 continue
-            evidence = tuple(line for link in of_rank for line in link.evidence)
-            causes.append(Cause(SLOW_RANK, (rank,), max(link.lost_us for link in of_rank), evidence + reach))
+            peers = ", ".join(str(link.ranks[1 - end]) for link in sorted(of_rank, key=lambda link: link.ranks))
+            most_us = max(link.lost_us for link in of_rank)
+            whom = f"ranks {peers} wait for it" if end == 0 else f"it waits for ranks {peers}"
+            line = f"{whom}, up to {most_us:.0f} us in a layer beyond entries and bytes; most pairs do not wait"
+            causes.append(Cause(SLOW_RANK, (rank,), most_us, (line, *reach)))
     return causes
 
 
-def _late_elsewhere(link: Cause, found: dict[str, Measures], limits: Thresholds) -> tuple[str, ...]:
-    """What says that ranks at neither end take longer than they should."""
+def _late_elsewhere(links: list[Cause], found: dict[str, Measures], limits: Thresholds) -> tuple[str, ...]:
+    """What says that ranks at no end of these links take longer than they should."""
+    ends = {rank for link in links for rank in link.ranks}
     lines = []
     for operator, of in found.items():
-        elsewhere = [us for rank, us in enumerate(of.own_us) if rank not in link.ranks]
+        elsewhere = [us for rank, us in enumerate(of.own_us) if rank not in ends]
         if of.model_us is None or not elsewhere or median(elsewhere) < limits.slow_inside * of.model_us:
             continue
         took_us = f"{median(elsewhere):.0f} us once all are there"
@@ -317,9 +321,13 @@ def _merged(causes: list[Cause]) -> list[Cause]:
     return list(merged.values())
 
 
-def _costliest(causes: list[Cause]) -> list[Cause]:
-    """Of causes of the same ranks, seen by the same waits, the one that costs most."""
-    return list({cause.ranks: cause for cause in sorted(causes, key=_cost, reverse=True)}.values())
+def _once(causes: list[Cause]) -> list[Cause]:
+    """Of causes of the same ranks, seen by the same waits, the first, with the largest cost."""
+    once: dict[tuple[int, ...], Cause] = {}
+    for cause in causes:
+        first = once.setdefault(cause.ranks, cause)
+        once[cause.ranks] = replace(first, lost_us=max(first.lost_us, cause.lost_us))
+    return list(once.values())
 
 
 def _notes(statistics: Statistics, causes: list[Cause]) -> tuple[str, ...]:
