@@ -280,9 +280,9 @@ def _late_elsewhere(links: list[Cause], found: dict[str, Measures], limits: Thre
 
 
 def _without_echoes(causes: list[Cause], limits: Thresholds) -> list[Cause]:
-    """The costliest first, without those that cost so much less that they may come of that one."""
+    """The costliest first, without those that cost so much less that they may come of that one; loads come of none."""
     causes = sorted(causes, key=_cost)
-    return [c for c in causes if c.lost_us * limits.stands_out >= causes[0].lost_us]
+    return [c for c in causes if c.kind == HOT or c.lost_us * limits.stands_out >= causes[0].lost_us]
 
 
 def _cost(cause: Cause) -> float:

@@ -181,6 +181,13 @@ def test_a_hot_rank_that_is_late_to_dispatch_is_two_things() -> None:
     assert any("more than one thing" in note for note in diagnosis.notes)
 
 
+def test_a_load_is_told_whatever_else_there_is() -> None:
+    statistics = even()
+    load(statistics, 2, 1.8)
+    enter_late(statistics, DISPATCH, 5, 50_000.0)
+    assert found(statistics)[1] == [(LATE, (5,)), (HOT, (2,))]
+
+
 def test_two_ranks_at_once_are_both_named_and_the_costlier_first() -> None:
     statistics = even()
     enter_late(statistics, DISPATCH, 1, 500.0)
