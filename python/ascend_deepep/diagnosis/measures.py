@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rules look at, out of statistics: one number for all steps. Layer: Python, no torch."""
+"""What the rules look at, out of statistics: one number for all steps. Layer: Python, numpy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from ascend_deepep.model import operator_time
 from ascend_deepep.stats.statistics import COMBINE, DISPATCH, Matrix, Statistics
 
 _STEADY = 0.25  # of the steps may have less
@@ -26,7 +27,7 @@ class Measures:
     #: [rank]: how much longer than the median of the others it was away before the call; below 0: shorter.
     late_us: list[float]
     clock_error_us: float
-    #: What the call would take by the model; None without figures of a link.
+    #: What the call would take by the model; None without figures of a link, or bytes.
     model_us: float | None
 
     @property
@@ -72,10 +73,16 @@ def measures(statistics: Statistics, operator: str) -> Measures:
 
 
 def model_us(statistics: Statistics, operator: str) -> float | None:
-    """Links carry beside each other, so the fullest one sets the time; None without figures of a link."""
-    if statistics.link is None:
+    """The cost model's time of the slowest rank, where every pair has a link of its own.
+
+    None without figures of a link, or bytes.
+    """
+    link = statistics.link
+    if link is None:
         return None
-    return statistics.link.alpha_us + max(map(max, transfer_us(statistics, operator)))
+    moved = statistics.bytes_moved(operator)
+    times = operator_time(moved, alpha_us=link.alpha_us, us_per_byte=1 / link.bytes_per_us, parallel_links=True)
+    return float(times.max()) or None
 
 
 def transfer_us(statistics: Statistics, operator: str) -> Matrix:

@@ -241,6 +241,11 @@ def test_few_ranks_and_steps(ranks: int, steps: int) -> None:
     assert any("steps are few" in note for note in diagnosis.notes)
 
 
+def test_a_rank_alone_moves_no_bytes() -> None:
+    diagnosis = diagnose(even(1))
+    assert (diagnosis.picture, diagnosis.model_us, diagnosis.ratio) == (EVEN, None, None)
+
+
 def test_it_is_said_in_lines_and_in_json() -> None:
     statistics = even()
     add_wait(statistics, DISPATCH, 6, 1, 1500)
