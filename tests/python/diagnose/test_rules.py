@@ -60,7 +60,7 @@ def test_a_late_entry(operator: str, rank: int, with_link: bool) -> None:
     diagnosis = diagnose(statistics)
     assert found(statistics) == (LATE, [(LATE, (rank,))])
     assert diagnosis.causes[0].lost_us == pytest.approx(700.0)
-    assert f"rank {rank} enters {operator} 700 us later" in diagnosis.causes[0].evidence[0]
+    assert f"rank {rank} is away 700 us longer than the others before {operator}" in diagnosis.causes[0].evidence[0]
 
 
 def test_who_is_late_because_it_waited_is_not_late_by_itself() -> None:
@@ -163,6 +163,15 @@ def test_a_column_of_a_rank_with_more_rows_is_the_loads() -> None:
     for rank in range(8):
         add_wait(statistics, COMBINE, rank, 2, 900)
     assert found(statistics) == (HOT, [(HOT, (2,))])
+
+
+def test_a_slow_link_to_a_rank_with_more_rows_is_still_the_link() -> None:
+    statistics = even()
+    load(statistics, 6, 1.3)
+    for operator in (DISPATCH, COMBINE):
+        add_wait(statistics, operator, 6, 1, 1500)
+        take_longer(statistics, operator, [1, 6], 1000.0)
+    assert found(statistics) == (SLOW_LINK, [(SLOW_LINK, (1, 6))])
 
 
 def test_experts_of_a_hot_rank_make_it_late_to_combine() -> None:
