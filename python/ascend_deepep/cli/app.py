@@ -17,6 +17,7 @@ from ascend_deepep.cli.bench import bench
 from ascend_deepep.cli.conformance import conformance
 from ascend_deepep.cli.demo import demo
 from ascend_deepep.cli.doctor import doctor
+from ascend_deepep.cli.model import model
 from ascend_deepep.cli.sim import sim
 from ascend_deepep.cli.size import size
 from ascend_deepep.demo.usage import OutOfTime, UsageError
@@ -33,6 +34,7 @@ app.command()(bench)
 app.command()(conformance)
 app.command()(demo)
 app.command()(doctor)
+app.command()(model)
 app.command()(sim)
 app.command()(size)
 
