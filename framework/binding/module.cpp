@@ -7,6 +7,7 @@
 #include <pybind11/stl.h>
 
 #include "framework/binding/errors.h"
+#include "framework/binding/sizes.h"
 #include "framework/runtime/communicator.h"
 #include "op_host/messages.h"
 #include "op_host/roles.h"
@@ -203,6 +204,7 @@ PYBIND11_MODULE(_runtime, module) {
     module.def("stream_copy", &binding::stream_copy);
     module.def("fault_names", &ascend_deepep::twin::fault_names);
     binding::bind_of_limits(module, "required_window_bytes", &ascend_deepep::op_host::required_window_bytes);
+    binding::bind_footprint(module);
     binding::bind_communicator(module);
     ascend_deepep::set_interrupt_check(&binding::signal_is_pending);
 }

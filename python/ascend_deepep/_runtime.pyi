@@ -19,6 +19,19 @@ class CountersDict(TypedDict):
     operations: int
     role_ns: dict[str, int]
 
+class FootprintDict(TypedDict):
+    window_bytes: int
+    window: dict[str, int]
+    workspace_bytes: int
+    workspace: dict[str, int]
+    ub_bytes_per_core: int
+    num_cores: int
+    route_threads: int
+    reduce_tile_bytes: int
+    token_copy_bytes: int
+    capacity_rows: int
+    outputs: dict[str, int]
+
 def limits() -> dict[str, int]: ...
 def default_cores() -> int: ...
 def targets() -> list[str]: ...
@@ -32,6 +45,24 @@ def required_window_bytes(
     per_expert_copies: int = 0,
     combine_reduce: int = 0,
 ) -> int: ...
+def footprint(
+    *,
+    num_ranks: int,
+    max_tokens: int,
+    hidden: int,
+    num_topk: int,
+    num_experts: int,
+    shared_expert_num: int = 0,
+    per_expert_copies: int = 0,
+    combine_reduce: int = 0,
+    num_cores: int = 0,
+    is_urma: bool = False,
+    rank: int = 0,
+    shared_expert_rank_num: int = 0,
+    quant_mode: int = 0,
+    y_dtype: int | None = None,
+    comm_quant_mode: int = 0,
+) -> FootprintDict: ...
 def communicator_names() -> list[str]: ...
 def stream_copy(to: object, source: object) -> None: ...
 def fault_names() -> list[str]: ...

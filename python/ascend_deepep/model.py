@@ -32,7 +32,7 @@ _BYTES_PER_US = 1000.0  # of 10^9 bytes per second
 
 @dataclass(frozen=True)
 class Element:
-    """An element type on the wire: bytes of an element, elements that share a scale (0: the row, or none), its bytes."""
+    """An element type on the wire: bytes of an element; elements that share a scale (0: the row, if any), its bytes."""
 
     size: int
     group: int = 0

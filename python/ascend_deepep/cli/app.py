@@ -18,7 +18,9 @@ from ascend_deepep.cli.conformance import conformance
 from ascend_deepep.cli.demo import demo
 from ascend_deepep.cli.diagnose import diagnose
 from ascend_deepep.cli.doctor import doctor
+from ascend_deepep.cli.model import model
 from ascend_deepep.cli.sim import sim
+from ascend_deepep.cli.size import size
 from ascend_deepep.demo.usage import OutOfTime, UsageError
 from ascend_deepep.errors import DeepEPError
 from ascend_deepep.testing import RankErrors
@@ -34,7 +36,9 @@ app.command()(conformance)
 app.command()(demo)
 app.command()(diagnose)
 app.command()(doctor)
+app.command()(model)
 app.command()(sim)
+app.command()(size)
 
 
 def _print_version(is_asked: bool) -> None:
