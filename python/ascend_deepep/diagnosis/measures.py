@@ -15,16 +15,22 @@ _STEADY = 0.25  # of the steps may have less
 
 @dataclass(frozen=True)
 class Measures:
-    """Of one operator, in microseconds: medians over the steps, but for `beyond_us`."""
+    """Of one operator, in microseconds: medians over the steps, or what three quarters of the steps have at least.
+
+    The latter where it is to say that a part is slow, as a slow part is slow in all steps.
+    """
 
     #: [rank][source]: the longest wait.
     waits_us: Matrix
-    #: [rank][source]: what of it neither the source's later entry nor, where the link is known, its bytes explain; at
-    #: least so much in three quarters of the steps, as a slow part is slow in all of them.
+    #: [rank][source]: what of it neither the source's later entry nor, where the link is known, its bytes explain: in
+    #: three quarters of the steps.
     beyond_us: Matrix
     #: [rank]: from the last entry of all to the end of the rank's call.
     own_us: list[float]
-    #: [rank]: how much longer than the median of the others it was away before the call; below 0: shorter.
+    #: [rank]: how much longer than the median of the others its own time is, in three quarters of the steps.
+    longer_us: list[float]
+    #: [rank]: how much longer than the median of the others it was away before the call, in three quarters of the
+    #: steps; below 0: shorter.
     late_us: list[float]
     clock_error_us: float
     #: What the call would take by the model; None without figures of a link, or bytes.
@@ -66,6 +72,7 @@ def measures(statistics: Statistics, operator: str) -> Measures:
         waits_us=of.wait_matrix(),
         beyond_us=[[_steady([beyond(step, rank, source) for step in steps]) for source in ranks] for rank in ranks],
         own_us=[median(of.end_us(step, rank) - max(entries[step]) for step in steps) for rank in ranks],
+        longer_us=_longer(statistics, operator),
         late_us=_late(statistics, operator),
         clock_error_us=statistics.clock_error_us,
         model_us=model_us(statistics, operator),
@@ -107,8 +114,19 @@ def _late(statistics: Statistics, operator: str) -> list[float]:
         else:
             continue
         away.append([of.entry_us[step][rank] - ends[rank] for rank in ranks])
-    late = [[gaps[rank] - middle(others(gaps, rank), gaps[rank]) for rank in ranks] for gaps in away]
-    return [median(of_step[rank] for of_step in late) for rank in ranks]
+    return _beside_others(away)
+
+
+def _longer(statistics: Statistics, operator: str) -> list[float]:
+    """By rank: its call's end beside that of the others."""
+    of, ranks = statistics.operators[operator], range(statistics.num_ranks)
+    return _beside_others([[of.end_us(step, rank) for rank in ranks] for step in range(statistics.num_steps)])
+
+
+def _beside_others(steps: list[list[float]]) -> list[float]:
+    """By rank: what it has more than the median of the others, in three quarters of the steps."""
+    more = [[mine - middle(others(step, rank), mine) for rank, mine in enumerate(step)] for step in steps]
+    return [_steady([of_step[rank] for of_step in more]) for rank in range(len(steps[0]))]
 
 
 def _steady(values: list[float]) -> float:

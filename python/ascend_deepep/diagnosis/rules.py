@@ -226,7 +226,7 @@ def _slow_inside(found: dict[str, Measures], limits: Thresholds) -> list[Cause]:
         for rank, us in enumerate(of.own_us if of.num_ranks > 1 else []):
             rest = middle(others(of.own_us, rank))
             waits_us = max(others(of.beyond_us[rank], rank), default=0.0)
-            more_us = us - rest - waits_us
+            more_us = of.longer_us[rank] - waits_us
             if us < limits.slow_inside * rest or more_us < limits.least_share * rest or more_us <= of.clock_error_us:
                 continue
             line = f"{operator}: rank {rank} takes {us:.0f} us once all are there, the others {rest:.0f} us"

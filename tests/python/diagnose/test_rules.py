@@ -105,6 +105,16 @@ def test_a_rank_that_takes_longer_and_waits_for_nobody() -> None:
     assert found(statistics) == (SLOW_RANK, [(SLOW_RANK, (7,))])
 
 
+def test_one_that_takes_longer_now_and_then_is_not_slow() -> None:
+    statistics = even(steps=8)
+    for step in range(3, 8):
+        statistics.operators[COMBINE].call_us[step][7] += 600.0
+    assert SLOW_RANK not in {kind for kind, _ in found(statistics)[1]}
+    for step in (1, 2):
+        statistics.operators[COMBINE].call_us[step][7] += 600.0
+    assert SLOW_RANK in {kind for kind, _ in found(statistics)[1]}
+
+
 @pytest.mark.parametrize("with_link", [True, False])
 def test_one_cell_is_a_slow_link(with_link: bool) -> None:
     statistics = even(link=with_link)
