@@ -1,255 +1,152 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model of this machine's twin: fitted to a few shapes, held against others. Layer: Python, numpy.
+"""The twin's parameters from measured shapes, and predictions of others. Layer: Python, numpy; measures nothing itself.
 
-On the twin the cores of all ranks are fibers on the CPU cores of one machine, so time is work over CPU cores rather
-than bytes over links. An operator takes
+On the twin a rank is a process that computes, copies and waits on cores which all ranks share. So the time of an
+operator, on the slowest rank, is
 
-    share x (call + rank x ranks + row x rows + byte x bytes + far x far bytes),   share = max(1, ranks / CPU cores)
+    alpha + share x (rank + peer x ranks + message x messages + byte x bytes)
 
-microseconds. rows: choices of a rank's tokens. bytes: what a rank reads and writes, by the cost model's counts. far
-bytes: the same where rows come to more than the runtime lets go through the caches (twin/fabric). The coefficients are
-fitted with no negative one, relative errors squared.
+with share = max(1, ranks / cores). Messages are the rows that the rank stages, sends and places, bytes what these
+copies read; both are counted (`work`), the five costs are fitted. alpha is what more cores would not shorten.
 """
 
 from __future__ import annotations
 
-import os
 import statistics
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from numpy.typing import NDArray
 
-from ascend_deepep.bench.plot import SUFFIXES
-from ascend_deepep.bench.shapes import Shape
-from ascend_deepep.fitting import non_negative
-from ascend_deepep.model import Layer, copy_bytes, places
+from ascend_deepep.model import Fabric, MoeLayer, copy_bytes, traffic
 
-OPERATORS = ("dispatch_v2", "combine_v2")
-TERMS = ("call", "rank", "row", "byte", "far")
-_EXPERTS = 64
-_FAR_BYTES = 2 << 20  # of a rank's rows
-
-
-def _shape(ranks: int, tokens: int, hidden: int = 7168, topk: int = 8) -> Shape:
-    return Shape(ranks, tokens, hidden, topk, _EXPERTS, routing="uniform")
-
-
-#: What the fit sees, and what it is held against.
-FITTED = tuple(
-    _shape(*of)
-    for of in ((2, 1), (2, 64), (2, 512), (4, 1), (4, 16), (4, 256), (8, 1), (8, 128), (2, 256, 1024), (8, 64, 1024))
-)
-GRID = tuple(
-    _shape(*of)
-    for of in (
-        *((ranks, tokens) for ranks in (2, 4, 8) for tokens in (8, 32)),
-        (2, 128),
-        (2, 1024),
-        (4, 128),
-        (4, 512),
-        (8, 256),
-        (2, 128, 2048),
-        (4, 128, 2048),
-        (4, 512, 2048, 4),
-        (4, 64, 4096, 4),
-        (8, 16, 2048, 4),
-    )
-)
+OPERATORS = ("dispatch", "combine")
+#: The fitted costs, microseconds of one: in the order of `_row`.
+COSTS = ("alpha", "rank", "peer", "message", "byte")
 
 
 @dataclass(frozen=True)
-class Timed:
-    """A shape and what it took: medians of turns, microseconds of the slowest rank."""
+class TwinShape:
+    """A shape to measure or predict: `tokens` a rank, uniform choices, bf16."""
 
-    shape: Shape
-    us: dict[str, float]  # by operator
+    ranks: int
+    tokens: int
+    hidden: int
+    topk: int
+    experts: int = 64
+
+    def layer(self) -> MoeLayer:
+        """The layer as this project runs it."""
+        sizes = (self.ranks, self.tokens, self.hidden, self.topk, self.experts)
+        return MoeLayer(*sizes, "rank", "row", "bf16", "bf16", "blocks")
 
 
 @dataclass(frozen=True)
-class Row:
-    """A shape of the grid."""
+class Measured:
+    """Medians of a shape, microseconds by operator."""
 
-    shape: Shape
-    predicted_us: dict[str, float]
-    measured_us: dict[str, float]
+    shape: TwinShape
+    us: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The fitted twin: cores that the ranks share, and costs by operator, microseconds."""
+
+    cores: int
+    us: Mapping[str, Mapping[str, float]]
+    #: Median error of the fit on its own shapes, a part of the measured time.
+    fit_error: float
+
+    def predict_us(self, shape: TwinShape) -> dict[str, float]:
+        """Microseconds by operator."""
+        return {
+            name: float(_row(shape, name, self.cores) @ np.array([self.us[name][cost] for cost in COSTS]))
+            for name in OPERATORS
+        }
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A shape of the grid: what was predicted and what was measured of dispatch and combine together."""
+
+    shape: TwinShape
+    predicted_us: Mapping[str, float]
+    measured_us: Mapping[str, float]
 
     @property
     def error(self) -> float:
-        """Of the layer: (predicted - measured) / measured."""
+        """Of the layer, a part of the measured time; above 0 where too much was predicted."""
         measured = sum(self.measured_us.values())
         return (sum(self.predicted_us.values()) - measured) / measured
 
-
-@dataclass
-class Calibration:
-    """What came of it."""
-
-    cpus: int
-    coefficients: dict[str, dict[str, float]]  # by operator and term, us
-    machine: dict[str, object] = field(default_factory=dict)
-    rows: list[Row] = field(default_factory=list)
-    findings: list[str] = field(default_factory=list)
-
-    @property
-    def median_error(self) -> float:
-        """Of the layers' errors without their signs."""
-        return statistics.median(abs(row.error) for row in self.rows)
-
-    def predict(self, shape: Shape) -> dict[str, float]:
-        """Microseconds by operator."""
-        return {
-            operator: sum(
-                count * self.coefficients[operator][term]
-                for term, count in zip(TERMS, loads(shape, operator, self.cpus), strict=True)
-            )
-            for operator in OPERATORS
-        }
-
-    def to_json(self) -> dict[str, Any]:
-        """The object of --json."""
-        rows = [
-            {
-                **{name: getattr(row.shape, name) for name in ("ranks", "tokens", "hidden", "topk", "experts")},
-                "predicted_us": row.predicted_us,
-                "measured_us": row.measured_us,
-                "error": row.error,
-            }
-            for row in self.rows
-        ]
-        error = self.median_error if rows else None
-        return {**asdict(self), "rows": rows, "median_error": error}
+    def to_json(self) -> dict[str, object]:
+        """For `--json`."""
+        times = {"predicted_us": _rounded(self.predicted_us), "measured_us": _rounded(self.measured_us)}
+        return {**asdict(self.shape), **times, "error": round(self.error, 4)}
 
 
-def loads(shape: Shape, operator: str, cpus: int) -> list[float]:
-    """How many of each term the operator has on the rank that the others wait for, in microseconds of it."""
-    share = max(1.0, shape.ranks / cpus)
-    layer = Layer(shape.ranks, shape.tokens, shape.hidden, shape.topk, shape.experts, formula="distinct", wire="blocks")
-    rows = shape.tokens * shape.topk
-    row_bytes = shape.row_bytes
-    off = 1 - 1 / shape.ranks
-    if operator == "dispatch_v2":
-        copies = shape.tokens * places(shape.ranks, shape.topk, shape.experts, "distinct") * off
-        moved = 2 * copies * copy_bytes(layer, "bf16")
-        num_bytes = moved + shape.tokens * row_bytes + rows * row_bytes
-    else:
-        moved = 2 * rows * off * copy_bytes(layer, "bf16", is_dispatch=False)
-        num_bytes = moved + rows * row_bytes + shape.tokens * row_bytes
-    far = num_bytes if rows * row_bytes > _FAR_BYTES else 0.0
-    return [share * count for count in (1.0, shape.ranks, rows, num_bytes, far)]
+def _rounded(times: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 1) for name, value in times.items()}
 
 
-def fit(timed: Sequence[Timed], cpus: int) -> Calibration:
-    """Coefficients from what shapes took."""
-    coefficients = {}
-    for operator in OPERATORS:
-        us = np.array([one.us[operator] for one in timed])
-        matrix = np.array([loads(one.shape, operator, cpus) for one in timed]) / us[:, None]
-        scale = matrix.max(axis=0)  # terms differ by many powers of ten
-        scale[scale == 0.0] = 1.0
-        solution = non_negative(matrix / scale, np.ones(len(timed))) / scale
-        coefficients[operator] = dict(zip(TERMS, map(float, solution), strict=True))
-    return Calibration(cpus, coefficients)
+def work(shape: TwinShape, operator: str) -> tuple[float, float]:
+    """Rows that a rank handles in one operator, and bytes that it reads for them; expected.
 
-
-def rounds_of(rounds: int, fitted: Sequence[Shape] = FITTED, grid: Sequence[Shape] = GRID) -> int:
-    """How many rounds `calibrate` takes."""
-    return rounds * (len(fitted) + len(grid))
-
-
-def calibrate(
-    rounds: int,
-    on_round: Callable[[int], None] | None = None,
-    fitted: Sequence[Shape] = FITTED,
-    grid: Sequence[Shape] = GRID,
-) -> Calibration:
-    """Time all shapes on the twin, fit, predict. A wrong result of the twin is a finding, and there are no rows then.
-
-    Errors: those of `bench.run.run_bench`.
+    Dispatch stages each token, sends its copies, and places a row for each choice; combine sends a row for each choice,
+    adds up as many, and writes the sums.
     """
-    from ascend_deepep.bench.measure import Options
-    from ascend_deepep.bench.run import run_bench
-
-    # Shapes of both kinds take turns, so that what the machine does besides strikes both.
-    order = sorted((*fitted, *grid), key=lambda shape: (shape.tokens, shape.ranks, shape.hidden))
-    results = run_bench(order, Options(layers=(), rounds=rounds, copy_bytes=1 << 20), on_round)
-    cpus = len(os.sched_getaffinity(0))
-    if results.findings:
-        return Calibration(cpus, {}, results.machine, findings=results.findings)
-    taken = {
-        (row.ranks, row.tokens, row.hidden, row.topk): {
-            "dispatch_v2": 1000 * row.dispatch_ms,
-            "combine_v2": 1000 * row.combine_ms,
-        }
-        for row in results.rows
-    }
-
-    def timed(shapes: Sequence[Shape]) -> list[Timed]:
-        keys = [(shape, (shape.ranks, shape.tokens, shape.hidden, shape.topk)) for shape in shapes]
-        return [Timed(shape, taken[key]) for shape, key in keys if key in taken]
-
-    result = fit(timed(fitted), cpus)
-    result.machine, result.findings = results.machine, list(results.left_out)
-    result.rows = [Row(one.shape, result.predict(one.shape), one.us) for one in timed(grid)]
-    return result
+    layer = shape.layer()
+    one_node = Fabric(ranks_per_node=shape.ranks)
+    sent = traffic(layer, one_node, operator).messages
+    rows = shape.tokens * shape.topk
+    wire, row = copy_bytes(layer, operator), 2 * shape.hidden
+    if operator == "dispatch":
+        return shape.tokens + sent + rows, (shape.tokens + sent) * wire + rows * row
+    return rows + sent + shape.tokens, rows * row + sent * wire + shape.tokens * row
 
 
-def print_result(result: Calibration, console: Console) -> None:
-    """Coefficients, and predicted beside measured."""
-    if not result.rows:
-        return
-    table = Table("operator", *(f"{term}, {unit}" for term, unit in zip(TERMS, _UNITS, strict=True)), box=None)
-    for operator, terms in result.coefficients.items():
-        values = [terms[term] * (1e6 if term in ("byte", "far") else 1.0) for term in TERMS]
-        table.add_row(operator, *(f"{value:.3g}" for value in values))
-    console.print(table)
-    names = ("ranks", "tokens", "hidden", "top-k", "predicted us", "measured us", "error")
-    table = Table(box=None)
-    for name in names:
-        table.add_column(name, justify="right")
-    for row in result.rows:
-        shape = row.shape
-        sums = (sum(row.predicted_us.values()), sum(row.measured_us.values()))
-        sizes = (shape.ranks, shape.tokens, shape.hidden, shape.topk)
-        table.add_row(*map(str, sizes), *(f"{value:.0f}" for value in sums), f"{100 * row.error:+.0f} %")
-    console.print(table)
-    print(f"median error {100 * result.median_error:.0f} % over {len(result.rows)} shapes that the fit did not see")
+def _row(shape: TwinShape, operator: str, cores: int) -> NDArray[np.float64]:
+    messages, num_bytes = work(shape, operator)
+    share = max(1.0, shape.ranks / cores)
+    return np.array([1.0, share, share * shape.ranks, share * messages, share * num_bytes])
 
 
-_UNITS = ("us", "us", "us", "us a MB", "us a MB")
+def fit(measured: Sequence[Measured], cores: int) -> Twin:
+    """The costs with the least relative errors, none negative. ValueError: fewer shapes than costs."""
+    if len(measured) < len(COSTS):
+        raise ValueError(f"{len(measured)} shapes are fewer than the {len(COSTS)} costs to be fitted")
+    us = {}
+    for operator in OPERATORS:
+        times = np.array([one.us[operator] for one in measured])
+        rows = np.array([_row(one.shape, operator, cores) for one in measured])
+        us[operator] = dict(zip(COSTS, map(float, _nonnegative(rows / times[:, None])), strict=True))
+    errors = [abs(one.error) for one in predictions(Twin(cores, us, 0.0), measured)]
+    return Twin(cores, us, statistics.median(errors))
 
 
-def plot(result: Calibration, stem: Path) -> list[Path]:
-    """Write STEM.png and STEM.svg: predicted against measured time of each shape of the grid. Returns the paths."""
-    import matplotlib as mpl
+def _nonnegative(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Costs, none negative, that bring every row nearest to 1: least squares over each choice of columns, the best."""
+    scales = rows.max(axis=0)
+    best, least = np.zeros(rows.shape[1]), float("inf")
+    for size in range(1, rows.shape[1] + 1):
+        for columns in combinations(range(rows.shape[1]), size):
+            chosen = rows[:, columns] / scales[list(columns)]
+            solution = np.linalg.lstsq(chosen, np.ones(len(rows)), rcond=None)[0]
+            wrong = float(((chosen @ solution - 1) ** 2).sum())
+            if (solution >= 0).all() and wrong < least:
+                best, least = np.zeros(rows.shape[1]), wrong
+                best[list(columns)] = solution / scales[list(columns)]
+    return best
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
 
-    settings: dict[str, Any] = {"svg.fonttype": "none", "svg.hashsalt": "ascend-deepep", "font.size": 10}
-    with mpl.rc_context(settings):
-        figure, axes = plt.subplots(figsize=(6.4, 5.6))
-        for ranks in sorted({row.shape.ranks for row in result.rows}):
-            rows = [row for row in result.rows if row.shape.ranks == ranks]
-            measured = [sum(row.measured_us.values()) for row in rows]
-            axes.plot(measured, [sum(row.predicted_us.values()) for row in rows], "o", label=f"{ranks} ranks")
-        ends = [sum(row.measured_us.values()) for row in result.rows]
-        span = [min(ends) / 1.5, max(ends) * 1.5]
-        axes.plot(span, span, color="black", linewidth=0.8)
-        axes.fill_between(span, [0.7 * at for at in span], [1.3 * at for at in span], alpha=0.1, label="within 30 %")
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("measured, us (dispatch and combine)")
-        axes.set_ylabel("predicted, us")
-        axes.legend(frameon=False)
-        axes.set_title(f"twin, {result.cpus} CPU cores: median error {100 * result.median_error:.0f} %", fontsize=10)
-        figure.tight_layout()
-        paths = [stem.with_name(stem.name + suffix) for suffix in SUFFIXES]
-        for path in paths:
-            figure.savefig(path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)
-        plt.close(figure)
-    return paths
+def predictions(twin: Twin, grid: Sequence[Measured]) -> list[Prediction]:
+    """What the twin is predicted to take for each shape, beside what it took."""
+    return [Prediction(one.shape, twin.predict_us(one.shape), one.us) for one in grid]
+
+
+def median_error(found: Sequence[Prediction]) -> float:
+    """Median of the absolute errors, a part of the measured times."""
+    return statistics.median(abs(one.error) for one in found)

@@ -168,14 +168,14 @@ def _time(
         return processes.call(group, rank_side.turn, ranks, layer, iterations)
 
     for entry in options.entries:
-        last = _slowest(turn(entry, _WARMUP), "total")[-1]
+        last = slowest(turn(entry, _WARMUP), "total")[-1]
         measured.iterations[entry] = options.iters or _iterations(last)
     doorbells = []
     for number in range(options.rounds):
         copies = processes.call("tuned", rank_side.copy_turn, ranks, options.copy_bytes, _COPIES)
         turns = {entry: turn(entry, measured.iterations[entry]) for entry in options.entries}
-        ms = {entry: 1000 * statistics.median(_slowest(taken, "total")) for entry, taken in turns.items()}
-        halves = [1000 * statistics.median(_slowest(turns["ours"], half)) for half in ("dispatch", "combine")]
+        ms = {entry: 1000 * statistics.median(slowest(taken, "total")) for entry, taken in turns.items()}
+        halves = [1000 * statistics.median(slowest(turns["ours"], half)) for half in ("dispatch", "combine")]
         rate = _copied_bytes(options.copy_bytes, ranks) / _copy_seconds(copies)
         measured.rounds.append(Round(ms, halves[0], halves[1], rate))
         counted = _sums([one.counted for one in turns["ours"]])
@@ -192,7 +192,7 @@ def _iterations(seconds: float) -> int:
     return min(_MOST, max(_FEWEST, math.ceil(_TURN_SECONDS / seconds)))
 
 
-def _slowest(turns: list[Turn], part: str) -> list[float]:
+def slowest(turns: list[Turn], part: str) -> list[float]:
     """Seconds of each iteration: those of its slowest rank."""
     times: list[list[float]] = [[getattr(iteration, part) for iteration in one.iterations] for one in turns]
     return [max(iteration) for iteration in zip(*times, strict=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rules look at, out of statistics: one number for all steps. Layer: Python, no torch."""
+"""What the rules look at, out of statistics: one number for all steps. Layer: Python, numpy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from ascend_deepep.model import operator_time
 from ascend_deepep.stats.statistics import COMBINE, DISPATCH, Matrix, Statistics
 
 _STEADY = 0.25  # of the steps may have less
@@ -14,19 +15,25 @@ _STEADY = 0.25  # of the steps may have less
 
 @dataclass(frozen=True)
 class Measures:
-    """Of one operator, in microseconds: medians over the steps, but for `beyond_us`."""
+    """Of one operator, in microseconds: medians over the steps, or what three quarters of the steps have at least.
+
+    The latter where it is to say that a part is slow, as a slow part is slow in all steps.
+    """
 
     #: [rank][source]: the longest wait.
     waits_us: Matrix
-    #: [rank][source]: what of it neither the source's later entry nor, where the link is known, its bytes explain; at
-    #: least so much in three quarters of the steps, as a slow part is slow in all of them.
+    #: [rank][source]: what of it neither the source's later entry nor, where the link is known, its bytes explain: in
+    #: three quarters of the steps.
     beyond_us: Matrix
     #: [rank]: from the last entry of all to the end of the rank's call.
     own_us: list[float]
-    #: [rank]: how much longer than the median of the others it was away before the call; below 0: shorter.
+    #: [rank]: how much longer than the median of the others its own time is, in three quarters of the steps.
+    longer_us: list[float]
+    #: [rank]: how much longer than the median of the others it was away before the call, in three quarters of the
+    #: steps; below 0: shorter.
     late_us: list[float]
     clock_error_us: float
-    #: What the call would take by the model; None without figures of a link.
+    #: What the call would take by the model; None without figures of a link, or bytes.
     model_us: float | None
 
     @property
@@ -65,6 +72,7 @@ def measures(statistics: Statistics, operator: str) -> Measures:
         waits_us=of.wait_matrix(),
         beyond_us=[[_steady([beyond(step, rank, source) for step in steps]) for source in ranks] for rank in ranks],
         own_us=[median(of.end_us(step, rank) - max(entries[step]) for step in steps) for rank in ranks],
+        longer_us=_longer(statistics, operator),
         late_us=_late(statistics, operator),
         clock_error_us=statistics.clock_error_us,
         model_us=model_us(statistics, operator),
@@ -72,10 +80,16 @@ def measures(statistics: Statistics, operator: str) -> Measures:
 
 
 def model_us(statistics: Statistics, operator: str) -> float | None:
-    """Links carry beside each other, so the fullest one sets the time; None without figures of a link."""
-    if statistics.link is None:
+    """The cost model's time of the slowest rank, where every pair has a link of its own.
+
+    None without figures of a link, or bytes.
+    """
+    link = statistics.link
+    if link is None:
         return None
-    return statistics.link.alpha_us + max(map(max, transfer_us(statistics, operator)))
+    moved = statistics.bytes_moved(operator)
+    times = operator_time(moved, alpha_us=link.alpha_us, us_per_byte=1 / link.bytes_per_us, parallel_links=True)
+    return float(times.max()) or None
 
 
 def transfer_us(statistics: Statistics, operator: str) -> Matrix:
@@ -100,8 +114,19 @@ def _late(statistics: Statistics, operator: str) -> list[float]:
         else:
             continue
         away.append([of.entry_us[step][rank] - ends[rank] for rank in ranks])
-    late = [[gaps[rank] - middle(others(gaps, rank), gaps[rank]) for rank in ranks] for gaps in away]
-    return [median(of_step[rank] for of_step in late) for rank in ranks]
+    return _beside_others(away)
+
+
+def _longer(statistics: Statistics, operator: str) -> list[float]:
+    """By rank: its call's end beside that of the others."""
+    of, ranks = statistics.operators[operator], range(statistics.num_ranks)
+    return _beside_others([[of.end_us(step, rank) for rank in ranks] for step in range(statistics.num_steps)])
+
+
+def _beside_others(steps: list[list[float]]) -> list[float]:
+    """By rank: what it has more than the median of the others, in three quarters of the steps."""
+    more = [[mine - middle(others(step, rank), mine) for rank, mine in enumerate(step)] for step in steps]
+    return [_steady([of_step[rank] for of_step in more]) for rank in range(len(steps[0]))]
 
 
 def _steady(values: list[float]) -> float:

@@ -61,6 +61,8 @@ class Cause:
     lost_us: float
     #: What it was seen by, a line each.
     evidence: tuple[str, ...]
+    #: In which calls.
+    operators: tuple[str, ...]
 
     def name(self) -> str:
         """For a line about it."""
@@ -175,10 +177,10 @@ def _late(found: dict[str, Measures], limits: Thresholds) -> list[Cause]:
             if late_us < limits.least_share * of.due_us or waited_us < late_us / 2 or late_us <= of.clock_error_us:
                 continue
             text = (
-                f"rank {rank} enters {operator} {late_us:.0f} us later after its call before than the others do; "
+                f"rank {rank} is away {late_us:.0f} us longer than the others before {operator}; "
                 f"they wait {waited_us:.0f} us for it in a call of {of.typical_us:.0f} us"
             )
-            causes.append(Cause(LATE, (rank,), late_us, (text,)))
+            causes.append(Cause(LATE, (rank,), late_us, (text,), (operator,)))
     return _merged(causes)
 
 
@@ -194,7 +196,7 @@ def _slow_senders(found: dict[str, Measures], limits: Thresholds) -> list[Cause]
                     continue
                 beyond = f"{us:.0f} us beyond its entry and bytes"
                 line = f"{operator}: {text}, {beyond}; of the other ranks that is {rest:.0f} us"
-                causes.append(Cause(SLOW_RANK, (rank,), us, (line,)))
+                causes.append(Cause(SLOW_RANK, (rank,), us, (line,), (operator,)))
     return _merged(causes)
 
 
@@ -203,16 +205,17 @@ def _slow_links(found: dict[str, Measures], limits: Thresholds) -> list[Cause]:
     causes = []
     for operator, of in found.items():
         pairs = [(to, source) for to in range(of.num_ranks) for source in range(of.num_ranks) if source != to]
+        cells = sorted(of.beyond_us[to][source] for to, source in pairs)
+        # Of all cells but the pair's own, which is above where it stands out.
+        most = cells[int(limits.most_cells * (len(cells) - 2))] if pairs else 0.0
         for to, source in pairs:
             us = of.beyond_us[to][source]
-            rest = sorted(of.beyond_us[a][b] for a, b in pairs if (a, b) != (to, source))
-            most = rest[int(limits.most_cells * (len(rest) - 1))] if rest else us
             if us < limits.least_share * of.due_us or us < limits.stands_out * most or us <= of.clock_error_us:
                 continue
             share = round(100 * limits.most_cells)
             waits = f"rank {to} waits {us:.0f} us for rank {source} beyond its entry and bytes"
             line = f"{operator}: {waits}; {share} % of the pairs at most {most:.0f} us"
-            causes.append(Cause(SLOW_LINK, (source, to), us, (line,)))
+            causes.append(Cause(SLOW_LINK, (source, to), us, (line,), (operator,)))
     return _merged(causes)
 
 
@@ -223,18 +226,18 @@ def _slow_inside(found: dict[str, Measures], limits: Thresholds) -> list[Cause]:
         for rank, us in enumerate(of.own_us if of.num_ranks > 1 else []):
             rest = middle(others(of.own_us, rank))
             waits_us = max(others(of.beyond_us[rank], rank), default=0.0)
-            more_us = us - rest - waits_us
+            more_us = of.longer_us[rank] - waits_us
             if us < limits.slow_inside * rest or more_us < limits.least_share * rest or more_us <= of.clock_error_us:
                 continue
             line = f"{operator}: rank {rank} takes {us:.0f} us once all are there, the others {rest:.0f} us"
-            causes.append(Cause(SLOW_RANK, (rank,), more_us, (line,)))
+            causes.append(Cause(SLOW_RANK, (rank,), more_us, (line,), (operator,)))
     return _merged(causes)
 
 
 def _told_apart(found: dict[str, Measures], limits: Thresholds) -> tuple[list[Cause], list[Cause]]:
     """Slow ranks and slow links, each thing under one name. The ends of a slow link leave late, and are waited for."""
     slow, links = _slow_senders(found, limits), _slow_links(found, limits)
-    slow = _costliest(slow + _behind_links(links, found, limits))
+    slow = _once(slow + _behind_links(links, found, limits))
     kept: list[Cause] = []
     for link in sorted(links, key=_cost):
         of_ends = [cause for cause in slow if cause.ranks[0] in link.ranks]
@@ -255,19 +258,23 @@ def _behind_links(links: list[Cause], found: dict[str, Measures], limits: Thresh
     for end in (0, 1):
         for rank in sorted({link.ranks[end] for link in links}):
             of_rank = [link for link in links if link.ranks[end] == rank]
-            reach = tuple(line for link in of_rank for line in _late_elsewhere(link, found, limits) if end == 0)
+            reach = _late_elsewhere(of_rank, found, limits) if end == 0 else ()
             if len(of_rank) == 1 and not reach:
                 continue
-            evidence = tuple(line for link in of_rank for line in link.evidence)
-            causes.append(Cause(SLOW_RANK, (rank,), max(link.lost_us for link in of_rank), evidence + reach))
+            peers = ", ".join(str(link.ranks[1 - end]) for link in sorted(of_rank, key=lambda link: link.ranks))
+            most_us = max(link.lost_us for link in of_rank)
+            whom = f"ranks {peers} wait for it" if end == 0 else f"it waits for ranks {peers}"
+            line = f"{whom}, up to {most_us:.0f} us in a layer beyond entries and bytes; most pairs do not wait"
+            causes.append(Cause(SLOW_RANK, (rank,), most_us, (line, *reach), tuple(found)))
     return causes
 
 
-def _late_elsewhere(link: Cause, found: dict[str, Measures], limits: Thresholds) -> tuple[str, ...]:
-    """What says that ranks at neither end take longer than they should."""
+def _late_elsewhere(links: list[Cause], found: dict[str, Measures], limits: Thresholds) -> tuple[str, ...]:
+    """What says that ranks at no end of these links take longer than they should."""
+    ends = {rank for link in links for rank in link.ranks}
     lines = []
     for operator, of in found.items():
-        elsewhere = [us for rank, us in enumerate(of.own_us) if rank not in link.ranks]
+        elsewhere = [us for rank, us in enumerate(of.own_us) if rank not in ends]
         if of.model_us is None or not elsewhere or median(elsewhere) < limits.slow_inside * of.model_us:
             continue
         took_us = f"{median(elsewhere):.0f} us once all are there"
@@ -276,9 +283,9 @@ def _late_elsewhere(link: Cause, found: dict[str, Measures], limits: Thresholds)
 
 
 def _without_echoes(causes: list[Cause], limits: Thresholds) -> list[Cause]:
-    """The costliest first, without those that cost so much less that they may come of that one."""
+    """The costliest first, without those that cost so much less that they may come of that one; loads come of none."""
     causes = sorted(causes, key=_cost)
-    return [c for c in causes if c.lost_us * limits.stands_out >= causes[0].lost_us]
+    return [c for c in causes if c.kind == HOT or c.lost_us * limits.stands_out >= causes[0].lost_us]
 
 
 def _cost(cause: Cause) -> float:
@@ -286,10 +293,10 @@ def _cost(cause: Cause) -> float:
 
 
 def _with_loads(causes: list[Cause], loads: list[int], measured_us: float, limits: Thresholds) -> list[Cause]:
-    """What a hot rank stands out by is its load's, but for being away before dispatch, which has no load yet."""
+    """What a hot rank stands out by is its load's, where it can be."""
     mean = sum(loads) / len(loads)
     uneven = {rank for rank, load in enumerate(loads) if load >= limits.uneven_load * mean > 0}
-    of_load = [c for c in causes if uneven & set(c.ranks) and not (c.kind == LATE and _is_before_dispatch(c))]
+    of_load = [cause for cause in causes if uneven & set(cause.ranks) and _can_be_of_load(cause)]
     hot = {rank for rank in uneven if loads[rank] >= limits.hot_load * mean}
     hot |= uneven & {rank for cause in of_load for rank in cause.ranks}
     if not hot:
@@ -299,11 +306,12 @@ def _with_loads(causes: list[Cause], loads: list[int], measured_us: float, limit
     evidence = [f"rank {rank} has {loads[rank]} rows, {loads[rank] / mean:.2f} times the mean" for rank in by_load]
     evidence += [line for cause in of_load for line in cause.evidence]
     rest = [cause for cause in causes if cause not in of_load]
-    return [Cause(HOT, tuple(by_load), lost_us, tuple(evidence)), *rest]
+    return [Cause(HOT, tuple(by_load), lost_us, tuple(evidence), OPERATORS), *rest]
 
 
-def _is_before_dispatch(cause: Cause) -> bool:
-    return any(f"enters {DISPATCH}" in line for line in cause.evidence)
+def _can_be_of_load(cause: Cause) -> bool:
+    """A link is slow beyond its bytes, and before dispatch a rank has no load yet."""
+    return cause.kind != SLOW_LINK and not (cause.kind == LATE and DISPATCH in cause.operators)
 
 
 def _merged(causes: list[Cause]) -> list[Cause]:
@@ -312,14 +320,24 @@ def _merged(causes: list[Cause]) -> list[Cause]:
     for cause in causes:
         known = merged.get(cause.ranks)
         if known is not None:
-            cause = Cause(cause.kind, cause.ranks, known.lost_us + cause.lost_us, known.evidence + cause.evidence)
+            cause = Cause(
+                cause.kind,
+                cause.ranks,
+                known.lost_us + cause.lost_us,
+                known.evidence + cause.evidence,
+                known.operators + cause.operators,
+            )
         merged[cause.ranks] = cause
     return list(merged.values())
 
 
-def _costliest(causes: list[Cause]) -> list[Cause]:
-    """Of causes of the same ranks, seen by the same waits, the one that costs most."""
-    return list({cause.ranks: cause for cause in sorted(causes, key=_cost, reverse=True)}.values())
+def _once(causes: list[Cause]) -> list[Cause]:
+    """Of causes of the same ranks, seen by the same waits, the first, with the largest cost."""
+    once: dict[tuple[int, ...], Cause] = {}
+    for cause in causes:
+        first = once.setdefault(cause.ranks, cause)
+        once[cause.ranks] = replace(first, lost_us=max(first.lost_us, cause.lost_us))
+    return list(once.values())
 
 
 def _notes(statistics: Statistics, causes: list[Cause]) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ def test_lines_for_a_person(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert run(["diagnose", "--from", str(path)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "late entry, rank 3"
-    assert any("rank 3 enters dispatch_v2 900 us later" in line for line in lines)
+    assert any("rank 3 is away 900 us longer than the others before dispatch_v2" in line for line in lines)
     assert any(line.strip().startswith("next: look at what that rank does") for line in lines)
 
 

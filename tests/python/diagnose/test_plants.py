@@ -11,7 +11,7 @@ from ascend_deepep.diagnosis.rules import BYTES
 from ascend_deepep.diagnosis.worlds import World, world_statistics
 from ascend_deepep.stats import DISPATCH
 
-FEW, MORE = (1, 2, 3), range(4, 41)
+FEW, MORE = (1, 2), range(3, 41)
 
 
 def names_it(diagnosis: Diagnosis, plant: Plant) -> bool:

@@ -60,7 +60,7 @@ def test_a_late_entry(operator: str, rank: int, with_link: bool) -> None:
     diagnosis = diagnose(statistics)
     assert found(statistics) == (LATE, [(LATE, (rank,))])
     assert diagnosis.causes[0].lost_us == pytest.approx(700.0)
-    assert f"rank {rank} enters {operator} 700 us later" in diagnosis.causes[0].evidence[0]
+    assert f"rank {rank} is away 700 us longer than the others before {operator}" in diagnosis.causes[0].evidence[0]
 
 
 def test_who_is_late_because_it_waited_is_not_late_by_itself() -> None:
@@ -103,6 +103,16 @@ def test_a_rank_that_takes_longer_and_waits_for_nobody() -> None:
     statistics = even()
     take_longer(statistics, COMBINE, [7], 600.0)
     assert found(statistics) == (SLOW_RANK, [(SLOW_RANK, (7,))])
+
+
+def test_one_that_takes_longer_now_and_then_is_not_slow() -> None:
+    statistics = even(steps=8)
+    for step in range(3, 8):
+        statistics.operators[COMBINE].call_us[step][7] += 600.0
+    assert SLOW_RANK not in {kind for kind, _ in found(statistics)[1]}
+    for step in (1, 2):
+        statistics.operators[COMBINE].call_us[step][7] += 600.0
+    assert SLOW_RANK in {kind for kind, _ in found(statistics)[1]}
 
 
 @pytest.mark.parametrize("with_link", [True, False])
@@ -165,6 +175,15 @@ def test_a_column_of_a_rank_with_more_rows_is_the_loads() -> None:
     assert found(statistics) == (HOT, [(HOT, (2,))])
 
 
+def test_a_slow_link_to_a_rank_with_more_rows_is_still_the_link() -> None:
+    statistics = even()
+    load(statistics, 6, 1.3)
+    for operator in (DISPATCH, COMBINE):
+        add_wait(statistics, operator, 6, 1, 1500)
+        take_longer(statistics, operator, [1, 6], 1000.0)
+    assert found(statistics) == (SLOW_LINK, [(SLOW_LINK, (1, 6))])
+
+
 def test_experts_of_a_hot_rank_make_it_late_to_combine() -> None:
     statistics = even()
     load(statistics, 2, 1.8)
@@ -179,6 +198,13 @@ def test_a_hot_rank_that_is_late_to_dispatch_is_two_things() -> None:
     diagnosis = diagnose(statistics)
     assert [cause.kind for cause in diagnosis.causes] == [LATE, HOT]
     assert any("more than one thing" in note for note in diagnosis.notes)
+
+
+def test_a_load_is_told_whatever_else_there_is() -> None:
+    statistics = even()
+    load(statistics, 2, 1.8)
+    enter_late(statistics, DISPATCH, 5, 50_000.0)
+    assert found(statistics)[1] == [(LATE, (5,)), (HOT, (2,))]
 
 
 def test_two_ranks_at_once_are_both_named_and_the_costlier_first() -> None:
@@ -232,6 +258,11 @@ def test_few_ranks_and_steps(ranks: int, steps: int) -> None:
     diagnosis = diagnose(even(ranks, steps, link=False))
     assert diagnosis.picture == EVEN
     assert any("steps are few" in note for note in diagnosis.notes)
+
+
+def test_a_rank_alone_moves_no_bytes() -> None:
+    diagnosis = diagnose(even(1))
+    assert (diagnosis.picture, diagnosis.model_us, diagnosis.ratio) == (EVEN, None, None)
 
 
 def test_it_is_said_in_lines_and_in_json() -> None:
