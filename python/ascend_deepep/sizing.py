@@ -73,6 +73,11 @@ class Size:
         """Window, workspace and outputs."""
         return self.window_bytes + self.workspace_bytes + self.output_bytes
 
+    @property
+    def ub_bytes(self) -> int:
+        """UB that a launch asks for, on all cores of the rank."""
+        return self.num_cores * self.ub_bytes_per_core
+
     def excess(self, limits: Limits) -> list[str]:
         """A line for each limit that it does not keep."""
         rows = (("window", self.window_bytes, limits.window), ("memory", self.memory_bytes, limits.memory))
@@ -84,7 +89,7 @@ class Size:
 
     def to_json(self) -> dict[str, object]:
         """For `--json`."""
-        return {**asdict(self), "memory_bytes": self.memory_bytes}
+        return {**asdict(self), "memory_bytes": self.memory_bytes, "ub_bytes": self.ub_bytes}
 
 
 @dataclass(frozen=True)

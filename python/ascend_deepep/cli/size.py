@@ -143,8 +143,8 @@ def _print(found: Size, excess: list[str], most: int, changes: list[Change]) -> 
         for region, num_bytes in regions.items():
             table.add_row(f"  {region}", str(num_bytes), f"{num_bytes / (1 << 20):.2f}")
     table.add_row("memory", str(found.memory_bytes), f"{found.memory_bytes / (1 << 20):.2f}", style="bold")
-    ub = found.ub_bytes_per_core
-    table.add_row(f"UB of each of {found.num_cores} cores", str(ub), f"{ub / (1 << 20):.2f}", style="bold")
+    ub = found.ub_bytes
+    table.add_row(f"UB of {found.num_cores} cores", str(ub), f"{ub / (1 << 20):.2f}", style="bold")
     console.print(table)
     lines = [f"largest max_tokens within the limits: {most}"]
     lines += [f"DOES NOT FIT {line}" for line in excess]
