@@ -64,7 +64,7 @@ class Calibration:
 def calibrate(
     shapes: Sequence[TwinShape] = CALIBRATION,
     grid: Sequence[TwinShape] = GRID,
-    passes: int = 2,
+    passes: int = 3,
     on_shape: Callable[[int], None] | None = None,
 ) -> Calibration:
     """Measure `shapes` and `grid` in turns, fit to the former alone, predict the latter.

@@ -174,7 +174,7 @@ def copy_bytes(layer: MoeLayer, direction: str) -> int:
     data = _align(payload) + scales
     if direction == "dispatch":
         # Who sums by rank needs the weights at the experts.
-        entry = _ENTRY + (_WEIGHT if layer.combine_reduce == "rank" else 0)
+        entry = _ENTRY + (0 if routing_of(layer, "combine") == "flat" else _WEIGHT)
         data = _align(data) + _align(_HEADER + entry * layer.topk)
     return ceil(data / _BLOCK_DATA) * _BLOCK
 

@@ -51,7 +51,7 @@ def model(
     what_if: _WhatIf = None,
     reference: Annotated[bool, typer.Option("--reference", help="Compare with every known figure.")] = False,
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Fit and test it on this machine's twin.")] = False,
-    passes: Annotated[int, typer.Option(help="With --calibrate: how often each shape is measured.")] = 2,
+    passes: Annotated[int, typer.Option(help="With --calibrate: how often each shape is measured.")] = 3,
     require: _Require = None,
     plot: _Plot = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
@@ -129,7 +129,8 @@ def _caption(given: dict[str, Value], varied: dict[str, list[Value]]) -> str:
 
 def _print_rows(rows: list[Row], caption: str) -> None:
     console = results_console()
-    table = Table(title=caption, box=None, title_justify="left", pad_edge=False, padding=(0, 1, 0, 0))
+    console.print(caption, highlight=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in rows[0].varied:
         table.add_column(name, no_wrap=True)
     columns = ("", "copies NIC", "peer", "MB NIC", "peer", "messages", "alpha", "NIC us", "peer us", "issue us", "us")

@@ -98,6 +98,15 @@ def test_blocks_are_the_oracles(hidden: int, topk: int, reduce: str) -> None:
         assert copy_bytes(layer, "combine") == 512 * wire.row_blocks
 
 
+def test_weights_travel_where_sums_return() -> None:
+    """Of 8 experts at hidden 7168 they take one more block, however the return by rank is asked for."""
+    layer = MoeLayer(dispatch="bf16", wire="blocks")
+    sizes = {
+        reduce: copy_bytes(replace(layer, combine_reduce=reduce), "dispatch") for reduce in ("dispatch", "row", "rank")
+    }
+    assert sizes == {"dispatch": 31 * 512, "row": 30 * 512, "rank": 31 * 512}
+
+
 def test_traffic_is_the_oracles() -> None:
     """Expected copies and bytes of one node, against a batch that is counted."""
     torch = pytest.importorskip("torch")
