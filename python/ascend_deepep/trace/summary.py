@@ -86,7 +86,9 @@ def _operator(recording: Recording, operator: str, calls: Sequence[Call]) -> Ope
     total = rank_ns[rank]
     of_core = [wait for wait in waits if critical.get(wait.call) == wait.core]
     core_waits = _parts("waits", _by_reason(of_core), total)
-    if recording.source == TWIN:
+    if not stages:
+        parts = []
+    elif recording.source == TWIN:
         parts = _of_thread(recording, rank, mine, stages, waits, total)
     else:
         parts = _of_core([stage for stage in stages if critical[stage.call] == stage.core], of_core, total)
@@ -209,6 +211,8 @@ def _sentence(found: OperatorSummary, recording: Recording) -> str:
     runs = [part for part in found.parts if part.kind == "runs"]
     who = "all its cores" if recording.source == TWIN else f"its critical core, {found.critical_core},"
     text = f"rank {found.rank} was the slowest in {found.operator}"
+    if not found.parts:
+        return text + "; the recording says nothing of its cores."
     if waits:
         waited = sum(part.share for part in waits)
         text += f": for {waited:.0%} of its time {who} waited, {waits[0].share:.0%} for {waits[0].name}"
@@ -229,8 +233,9 @@ def text(summary: Summary) -> str:
         whose = "thread" if summary.source == TWIN else f"critical core {found.critical_core}"
         lines += [
             f"{found.operator}: {found.calls} calls; ms by rank: {ranks}",
-            f"  time of rank {found.rank} ({whose}), us a call",
         ]
+        if found.parts:
+            lines.append(f"  time of rank {found.rank} ({whose}), us a call")
         for part in found.parts:
             lines.append(f"    {part.kind:5} {part.ns / 1e3 / found.calls:10.1f} {part.share:6.1%}  {part.name}")
         lines += _wrapped(found.sentence)

@@ -70,6 +70,15 @@ def test_idle_time_is_shared_among_those_waited_for() -> None:
     assert parts["waits", "rank 0's rows"] == 3_000
 
 
+def test_calls_alone_name_the_slowest_rank() -> None:
+    recording = trace_by_hand.recording("npu")
+    recording.stages, recording.waits = [], []
+    (found,) = summarise(recording).operators
+    assert (found.rank, found.parts) == (1, [])
+    assert found.sentence == "rank 1 was the slowest in dispatch_v2; the recording says nothing of its cores."
+    assert "us a call" not in text(summarise(recording))
+
+
 def test_events_that_were_lost_are_told() -> None:
     recording = dataclasses.replace(trace_by_hand.recording(), dropped=12)
     assert "12 events found no room, so shares are too small: raise --events" in text(summarise(recording))
