@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CPU time of a rank per dispatch and combine: two installed packages in turns, and capture on and off in turns.
 
-    python bench/trace_cost.py SITE [SITE] [--ranks 2] [--tokens 128] [--rounds 15] [--iterations 20]
+    python bench/trace_cost.py SITE [SITE] [--ranks 2] [--tokens 128] [--starts 5] [--rounds 9] [--iterations 20]
 
 A SITE is a folder with `ascend_deepep/` in it. CPU time is what other programs of the machine disturb least. Printed
 are medians over rounds, and medians of the quotients of turns that follow each other (docs/trace.md, "What it costs").
@@ -10,6 +10,7 @@ are medians over rounds, and medians of the quotients of turns that follow each 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -63,6 +64,13 @@ class Server:
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
     def turn(self, mode):
         self.process.stdin.write(mode + "\n")
         self.process.stdin.flush()
@@ -80,21 +88,23 @@ def main():
     parser.add_argument("sites", nargs="+")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--tokens", type=int, default=128)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--starts", type=int, default=5, help="fresh processes: where memory lies differs by them")
     parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(options)
         return
-    ours, *other = [Server(site) for site in options.sites]
     times = {"off": [], "on": [], "other": []}
-    for _ in range(options.rounds):
-        for server in other:
-            times["other"].append(server.turn("off"))
-        times["off"].append(ours.turn("off"))
-        times["on"].append(ours.turn("on"))
-    if other:
+    for _ in range(options.starts):
+        with contextlib.ExitStack() as stack:
+            ours, *other = [stack.enter_context(Server(site)) for site in options.sites]
+            turns = [("other", server, "off") for server in other] + [("off", ours, "off"), ("on", ours, "on")]
+            for number in range(options.rounds):
+                for name, server, mode in turns if number % 2 == 0 else reversed(turns):
+                    times[name].append(server.turn(mode))
+    if times["other"]:
         report("the other package, this one (off)", times["other"], times["off"])
     report("off, on", times["off"], times["on"])
 

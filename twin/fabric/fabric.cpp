@@ -105,10 +105,14 @@ void Fabric::window_write(void* dst, const void* src, size_t bytes) {
 }
 
 void Fabric::put(uint32_t owner, uint8_t* dst, const uint8_t* src, size_t bytes, bool past_caches) {
-    if (capture_ == nullptr) {
+    if (__builtin_expect(capture_ != nullptr, 0)) {
+        put_watched(owner, dst, src, bytes, past_caches);
+    } else {
         write_window(dst, src, bytes, past_caches);
-        return;
     }
+}
+
+void Fabric::put_watched(uint32_t owner, uint8_t* dst, const uint8_t* src, size_t bytes, bool past_caches) {
     CaptureEvent event{};
     event.from_ns = Capture::now_ns();
     write_window(dst, src, bytes, past_caches);

@@ -99,8 +99,10 @@ class Fabric final : public GmHooks, private WriteSink {
     }
     void require_readable(const void* src, size_t bytes) const;
     void put(uint32_t owner, uint8_t* dst, const uint8_t* src, size_t bytes, bool past_caches);
-    void note_store(const void* addr, uint64_t value);
-    void note_read(const void* src, uint64_t bytes, uint64_t piece_bytes);
+    // For whoever watches; apart from the ways that all accesses take.
+    [[gnu::cold]] void put_watched(uint32_t owner, uint8_t* dst, const uint8_t* src, size_t bytes, bool past_caches);
+    [[gnu::cold]] void note_store(const void* addr, uint64_t value);
+    [[gnu::cold]] void note_read(const void* src, uint64_t bytes, uint64_t piece_bytes);
     void check_world();
     void abort(Code code, uint32_t root);
     Code peer_failure(uint32_t peer, bool is_gone) const;

@@ -50,7 +50,6 @@ struct Core {
     GmHooks* hooks;
     WindowMap windows;
     Looks looks;
-    Waiting waiting;          // as of its last poll
     bool in_simt;             // it runs a SIMT function
     bool progress;            // since its last poll_yield
     bool writes_past_caches;  // of rows that go to GM
@@ -70,6 +69,7 @@ struct Core {
 
     DeferredPipes* deferred;  // owned by the launch; unused by the Fast policy
     LaunchState* launch;
+    Waiting waiting;  // as of its last poll
     Core* next;
     Core* previous;
     Fiber fiber;

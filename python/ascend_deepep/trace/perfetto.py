@@ -9,11 +9,12 @@ an entry or a core's put over the landing to the core that collected it.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from ascend_deepep.trace.recording import Recording
+from ascend_deepep.trace.recording import Collected, Recording
 from ascend_deepep.trace.waits import reason
 
 Event = dict[str, Any]
@@ -50,6 +51,7 @@ class _Tracks:
         self._names: dict[tuple[int, int], str] = {}
         self._events: list[Event] = []
         self._busy: dict[tuple[int, int], list[int]] = defaultdict(list)  # by rank and first track: ends of its lanes
+        self._stages: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         self._flows = 0
         self._wqe_tracks: list[int] = []
         self._write_tracks: list[int] = []
@@ -113,6 +115,9 @@ class _Tracks:
             if stage.stage not in _NOT_ROLES:
                 of_core[stage.stage] = None
             track = _FIRST_CORE + stage.core
+            starts, ends = self._stages[stage.rank, stage.core]
+            starts.append(stage.start_ns)
+            ends.append(stage.end_ns)
             self._span(stage.rank, track, "stage", stage.stage, stage.start_ns, stage.end_ns, call=stage.call)
         for (rank, core), of_core in roles.items():
             self._names[rank, _FIRST_CORE + core] = " ".join([f"core {core}:", *of_core])
@@ -148,27 +153,26 @@ class _Tracks:
 
     def _add_arrows(self) -> None:
         self._add_doorbell_arrows()
-        firsts: dict[int, int] = {}  # by write: what collected it first
-        for number, collected in enumerate(self._recording.collected):
+        firsts: dict[int, Collected] = {}  # by write: what collected it first
+        for collected in self._recording.collected:
             if collected.write is not None:
-                firsts.setdefault(collected.write, number)
+                firsts.setdefault(collected.write, collected)
         for number, write in enumerate(self._recording.writes):
             track = self._write_tracks[number]
             flow, name = self._next(), write.region
             if write.wqe is not None:
                 self._flow("s", write.rank, self._wqe_tracks[write.wqe], write.left_ns, name, flow)
-            elif write.core is not None:
+            elif write.core is not None and self._is_in_stage(write.rank, write.core, write.left_ns):
                 self._flow("s", write.rank, _FIRST_CORE + write.core, write.left_ns, name, flow)
             else:
                 self._flow("s", write.rank, track, write.left_ns, name, flow)
-            first = firsts.get(number)
-            if first is None:
+            reader = firsts.get(number)
+            if reader is None or not self._is_in_stage(reader.rank, reader.core, reader.at_ns):
                 self._flow("f", write.rank, track, write.landed_ns, name, flow)
                 continue
-            collected = self._recording.collected[first]
             # A reader may see the last block a moment before the writer has looked at its clock again.
-            self._flow("t", write.rank, track, min(write.landed_ns, collected.at_ns), name, flow)
-            self._flow("f", collected.rank, _FIRST_CORE + collected.core, collected.at_ns, name, flow)
+            self._flow("t", write.rank, track, min(write.landed_ns, reader.at_ns), name, flow)
+            self._flow("f", reader.rank, _FIRST_CORE + reader.core, reader.at_ns, name, flow)
 
     def _add_doorbell_arrows(self) -> None:
         """To the first entry that each has announced: the first one fetched behind it."""
@@ -180,9 +184,17 @@ class _Tracks:
             if not waiting or waiting[-1].at_ns > wqe.fetched_ns:
                 continue
             bell = waiting.pop()
+            if not self._is_in_stage(bell.rank, bell.core, bell.at_ns):
+                continue
             flow = self._next()
             self._flow("s", bell.rank, _FIRST_CORE + bell.core, bell.at_ns, "doorbell", flow)
             self._flow("f", wqe.rank, self._wqe_tracks[number], wqe.fetched_ns, "doorbell", flow)
+
+    def _is_in_stage(self, rank: int, core: int, at_ns: int) -> bool:
+        """Whether there is a span for an arrow to touch: of a full recording some are missing."""
+        starts, ends = self._stages[rank, core]
+        place = bisect_right(starts, at_ns) - 1
+        return place >= 0 and at_ns <= ends[place]
 
     def _next(self) -> int:
         self._flows += 1

@@ -2,12 +2,15 @@
 """Where the time of the slowest rank went, by role and by wait. Layer: Python, no torch.
 
 On the twin the cores of a rank share one thread. So time is what its cores ran, one at a time, by stage; when all of
-them waited (idle), by what they waited for; and the rest, which is the call's own. In the simulator, and on devices,
+them waited (idle), by what they waited for, and from the last landing on for a processor of the machine; and the rest,
+which is the call's own. In the simulator, and on devices,
 cores run beside each other: there the core that ended last, the *critical* one, says where the time went.
 """
 
 from __future__ import annotations
 
+import textwrap
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +19,9 @@ from ascend_deepep.trace.recording import COMBINE, DISPATCH, Call, Recording, St
 from ascend_deepep.trace.waits import is_for_peer, reason
 
 TWIN = "twin"
+_WIDTH = 100
 _REST = "outside any stage"
+_PROCESSOR = "a processor: what it waited for had landed"
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,9 @@ def _operator(recording: Recording, operator: str, calls: Sequence[Call]) -> Ope
     total = rank_ns[rank]
     of_core = [wait for wait in waits if critical.get(wait.call) == wait.core]
     core_waits = _parts("waits", _by_reason(of_core), total)
-    if recording.source == TWIN:
+    if not stages:
+        parts = []
+    elif recording.source == TWIN:
         parts = _of_thread(recording, rank, mine, stages, waits, total)
     else:
         parts = _of_core([stage for stage in stages if critical[stage.call] == stage.core], of_core, total)
@@ -149,9 +156,28 @@ def _of_thread(
 ) -> list[Part]:
     pauses = [pause for pause in recording.pauses if pause.rank == rank and pause.call in calls]
     idles = [(idle.start_ns, idle.end_ns) for idle in recording.idles if idle.rank == rank and idle.call in calls]
-    running, waiting = _running(stages, waits, pauses), _idle_by_reason(idles, waits)
+    awaited, late_ns = _until_landed(recording, rank, idles)
+    running, waiting = _running(stages, waits, pauses), _idle_by_reason(awaited, waits)
+    if late_ns:
+        waiting[_PROCESSOR] = late_ns
     rest = total - sum(running.values()) - sum(waiting.values())
     return [*_parts("runs", running, total), *_parts("waits", waiting, total), *_parts("rest", {_REST: rest}, total)]
+
+
+def _until_landed(
+    recording: Recording, rank: int, idles: Sequence[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], int]:
+    """Idle spans up to the last write that landed in them, and the time behind it: by then a processor was missing."""
+    landed = sorted(write.landed_ns for write in recording.writes if write.peer == rank != write.rank)
+    if not landed:
+        return list(idles), 0
+    awaited, late_ns = [], 0
+    for start, end in idles:
+        place = bisect_right(landed, end) - 1
+        last = max(landed[place], start) if place >= 0 else end
+        awaited.append((start, last))
+        late_ns += end - last
+    return awaited, late_ns
 
 
 def _idle_by_reason(idles: Sequence[tuple[int, int]], waits: Sequence[Wait]) -> dict[str, int]:
@@ -185,12 +211,18 @@ def _sentence(found: OperatorSummary, recording: Recording) -> str:
     runs = [part for part in found.parts if part.kind == "runs"]
     who = "all its cores" if recording.source == TWIN else f"its critical core, {found.critical_core},"
     text = f"rank {found.rank} was the slowest in {found.operator}"
+    if not found.parts:
+        return text + "; the recording says nothing of its cores."
     if waits:
         waited = sum(part.share for part in waits)
         text += f": for {waited:.0%} of its time {who} waited, {waits[0].share:.0%} for {waits[0].name}"
     if runs:
         text += f"; the role that ran longest was {runs[0].name}, {runs[0].share:.0%}"
     return text + "."
+
+
+def _wrapped(sentence: str) -> list[str]:
+    return textwrap.wrap(sentence, _WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def text(summary: Summary) -> str:
@@ -201,15 +233,16 @@ def text(summary: Summary) -> str:
         whose = "thread" if summary.source == TWIN else f"critical core {found.critical_core}"
         lines += [
             f"{found.operator}: {found.calls} calls; ms by rank: {ranks}",
-            f"  time of rank {found.rank} ({whose}), us a call",
         ]
+        if found.parts:
+            lines.append(f"  time of rank {found.rank} ({whose}), us a call")
         for part in found.parts:
             lines.append(f"    {part.kind:5} {part.ns / 1e3 / found.calls:10.1f} {part.share:6.1%}  {part.name}")
-        lines.append(f"  {found.sentence}")
+        lines += _wrapped(found.sentence)
         if found.core_waits and summary.source == TWIN:
             most = found.core_waits[0]
-            lines.append(
-                f"  Its core that ended last, {found.critical_core} in most calls, waited longest for {most.name}: "
+            lines += _wrapped(
+                f"Its core that ended last, {found.critical_core} in most calls, waited longest for {most.name}: "
                 f"{most.ns / 1e3 / found.calls:.1f} us a call, turns of other cores included."
             )
         lines.append("")

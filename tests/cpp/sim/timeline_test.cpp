@@ -19,7 +19,7 @@ TEST(a_woken_core_is_tied_to_what_changed_its_line) {
     timeline.begin(1, 2);
     timeline.at(1, 5, 3);
     timeline.reads(1, 64, 8);
-    timeline.sleeps(1, 6, {3, 0});
+    timeline.sleeps(1, 6, {});
     timeline.turn_begins();
     timeline.at(2, 9, 4);
     timeline.changes(1, 256, 8, 7);  // a line that it does not watch
