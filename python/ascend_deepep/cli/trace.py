@@ -21,6 +21,7 @@ from ascend_deepep.config import ENGINES
 from ascend_deepep.demo.usage import UsageError, check_range
 
 if TYPE_CHECKING:
+    from ascend_deepep.trace.msprof import Profile
     from ascend_deepep.trace.recording import Recording
     from ascend_deepep.trace.run import Made
 
@@ -28,7 +29,7 @@ _MAX_RANKS = 64
 _MAX_ROUNDS = 1000
 _SIM_CORES = 8
 _DEFAULT_OUT = Path("trace")
-TIMELINE, RECORDING, SUMMARY = "timeline.json", "recording.json.gz", "summary.txt"
+TIMELINE, RECORDING, SUMMARY, MSPROF = "timeline.json", "recording.json.gz", "summary.txt", "msprof"
 # Parameters that each kind of recording heeds.
 _SHAPE = ("ranks", "tokens", "hidden", "topk", "experts", "calls")
 _FILES = ("out", "plot", "rank", "as_json")
@@ -36,11 +37,15 @@ _MODES: dict[str, tuple[str, ...]] = {
     "the twin": (*_SHAPE, "dtype", "routing", "warmup", "events", "seed", *_FILES),
     "--sim": (*_SHAPE, "with_sim", "cores", "combine_engine", *_FILES),
     "--from": ("source", *_FILES),
+    "--from-msprof": ("from_msprof", *_FILES),
 }
 
 _Calls = Annotated[int, typer.Option(help="Rounds that are recorded: a dispatch and its combine each.")]
 _Sim = Annotated[bool, typer.Option("--sim", help="In a world of the simulator, in virtual time, instead of the twin.")]
 _From = Annotated[Path | None, typer.Option("--from", metavar="FILE", help="Read a recording instead of making one.")]
+_FromMsprof = Annotated[
+    Path | None, typer.Option("--from-msprof", metavar="DIR", help="Read what msprof wrote, of an NPU or of ours.")
+]
 _Events = Annotated[int, typer.Option(help="Room for events of a rank; those that find none are counted.")]
 _Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw one rank's cores: FILE.png and FILE.svg.")]
 
@@ -64,6 +69,7 @@ def trace(
         str, typer.Option(metavar="|".join(ENGINES), help="With --sim: what carries rows back.")
     ] = ENGINES[0],
     source: _From = None,
+    from_msprof: _FromMsprof = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the files go; made if need be.")] = _DEFAULT_OUT,
     plot: _Plot = None,
     rank: Annotated[int | None, typer.Option(help="With --plot: whose cores. (default: the slowest rank's)")] = None,
@@ -71,7 +77,7 @@ def trace(
 ) -> int:
     """Record calls and say where their time went: a timeline for Perfetto, a summary, a picture."""
     check_environment()
-    mode = _mode(with_sim, source)
+    mode = _mode(with_sim, source, from_msprof)
     refuse_others(context, _MODES[mode], lambda name, option: _why_not(name, option, mode))
     if rank is not None and plot is None:
         raise UsageError("--rank goes with --plot")
@@ -80,8 +86,15 @@ def trace(
         from ascend_deepep.bench.plot import check_plot
 
         check_plot(plot)
-    caption = f"ascend-deepep trace of {source}"
-    if source is not None:
+    caption = f"ascend-deepep trace of {source or from_msprof}"
+    profile = None
+    if from_msprof is not None:
+        from ascend_deepep.trace.msprof import read_folder
+        from ascend_deepep.trace.run import Made
+
+        profile = read_folder(from_msprof)
+        made = Made(profile.recording, [])
+    elif source is not None:
         made = _read(source)
     else:
         shape = Shape(
@@ -98,11 +111,11 @@ def trace(
         where = "simulator" if with_sim else "host twin"
         caption = f"{where}: {ranks} ranks, {tokens} tokens, hidden {hidden}, top-{topk} of {experts} experts"
         made = _make(shape, calls, warmup, events, one_of("--combine-engine", combine_engine, ENGINES), cores, with_sim)
-    return _tell(made, out, plot, rank, caption, as_json)
+    return _tell(made, profile, out, plot, rank, caption, as_json)
 
 
-def _mode(with_sim: bool, source: Path | None) -> str:
-    asked = [name for name, given in (("--sim", with_sim), ("--from", source)) if given]
+def _mode(with_sim: bool, source: Path | None, from_msprof: Path | None) -> str:
+    asked = [name for name, given in (("--sim", with_sim), ("--from", source), ("--from-msprof", from_msprof)) if given]
     if len(asked) > 1:
         raise UsageError(f"{' and '.join(asked)} exclude each other")
     return asked[0] if asked else "the twin"
@@ -158,7 +171,9 @@ def _read(source: Path) -> Made:
         raise UsageError(str(error)) from None
 
 
-def _tell(made: Made, out: Path, plot: Path | None, rank: int | None, caption: str, as_json: bool) -> int:
+def _tell(
+    made: Made, profile: Profile | None, out: Path, plot: Path | None, rank: int | None, caption: str, as_json: bool
+) -> int:
     """A recording of wrong results is none: then only what is wrong is told."""
     from ascend_deepep.trace.summary import summarise, text
 
@@ -172,12 +187,16 @@ def _tell(made: Made, out: Path, plot: Path | None, rank: int | None, caption: s
     if rank is not None and not 0 <= rank < recording.num_ranks:
         raise UsageError(f"--rank {rank} is outside [0, {recording.num_ranks - 1}]")
     summary = summarise(recording)
-    files = _write(recording, text(summary), out)
+    files = _write(recording, text(summary), out, with_msprof=profile is None)
     if plot is not None:
         from ascend_deepep.trace.plot import plot as draw
 
         files += draw(recording, plot, caption, rank)
     print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
+    if profile is not None:
+        from ascend_deepep.trace.msprof import print_profile
+
+        return print_profile(profile, as_json)
     if as_json:
         print(json.dumps({"exact": True, **_counts(recording), **asdict(summary), "files": [str(f) for f in files]}))
     else:
@@ -185,7 +204,7 @@ def _tell(made: Made, out: Path, plot: Path | None, rank: int | None, caption: s
     return 0
 
 
-def _write(recording: Recording, summary: str, out: Path) -> list[Path]:
+def _write(recording: Recording, summary: str, out: Path, with_msprof: bool) -> list[Path]:
     from ascend_deepep.trace import perfetto, storage
 
     files = [out / TIMELINE, out / RECORDING, out / SUMMARY]
@@ -193,6 +212,10 @@ def _write(recording: Recording, summary: str, out: Path) -> list[Path]:
         perfetto.write(recording, files[0])
         storage.save(recording, files[1])
         files[2].write_text(summary)
+        if with_msprof:
+            from ascend_deepep.trace.msprof import write_folder
+
+            files += write_folder(recording, out / MSPROF, replace=True)
     except OSError as error:
         raise UsageError(f"--out {out}: {error.strerror}") from None
     return files
