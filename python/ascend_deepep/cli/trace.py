@@ -21,6 +21,7 @@ from ascend_deepep.config import ENGINES
 from ascend_deepep.demo.usage import UsageError, check_range
 
 if TYPE_CHECKING:
+    from ascend_deepep.trace.msprof import Profile
     from ascend_deepep.trace.recording import Recording
     from ascend_deepep.trace.run import Made
 
@@ -42,8 +43,8 @@ _MODES: dict[str, tuple[str, ...]] = {
 _Calls = Annotated[int, typer.Option(help="Rounds that are recorded: a dispatch and its combine each.")]
 _Sim = Annotated[bool, typer.Option("--sim", help="In a world of the simulator, in virtual time, instead of the twin.")]
 _From = Annotated[Path | None, typer.Option("--from", metavar="FILE", help="Read a recording instead of making one.")]
-_Msprof = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Read a folder of msprof or msopprof, of an NPU or the twin.")
+_FromMsprof = Annotated[
+    Path | None, typer.Option("--from-msprof", metavar="DIR", help="Read what msprof wrote, of an NPU or of ours.")
 ]
 _Events = Annotated[int, typer.Option(help="Room for events of a rank; those that find none are counted.")]
 _Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw one rank's cores: FILE.png and FILE.svg.")]
@@ -68,7 +69,7 @@ def trace(
         str, typer.Option(metavar="|".join(ENGINES), help="With --sim: what carries rows back.")
     ] = ENGINES[0],
     source: _From = None,
-    from_msprof: _Msprof = None,
+    from_msprof: _FromMsprof = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the files go; made if need be.")] = _DEFAULT_OUT,
     plot: _Plot = None,
     rank: Annotated[int | None, typer.Option(help="With --plot: whose cores. (default: the slowest rank's)")] = None,
@@ -85,10 +86,15 @@ def trace(
         from ascend_deepep.bench.plot import check_plot
 
         check_plot(plot)
+    caption = f"ascend-deepep trace of {source or from_msprof}"
+    profile = None
     if from_msprof is not None:
-        return _tell_profile(from_msprof, out, plot, rank, as_json)
-    caption = f"ascend-deepep trace of {source}"
-    if source is not None:
+        from ascend_deepep.trace.msprof import read_folder
+        from ascend_deepep.trace.run import Made
+
+        profile = read_folder(from_msprof)
+        made = Made(profile.recording, [])
+    elif source is not None:
         made = _read(source)
     else:
         shape = Shape(
@@ -105,12 +111,11 @@ def trace(
         where = "simulator" if with_sim else "host twin"
         caption = f"{where}: {ranks} ranks, {tokens} tokens, hidden {hidden}, top-{topk} of {experts} experts"
         made = _make(shape, calls, warmup, events, one_of("--combine-engine", combine_engine, ENGINES), cores, with_sim)
-    return _tell(made, out, plot, rank, caption, as_json)
+    return _tell(made, profile, out, plot, rank, caption, as_json)
 
 
 def _mode(with_sim: bool, source: Path | None, from_msprof: Path | None) -> str:
-    given_of = {"--sim": with_sim, "--from": source, "--from-msprof": from_msprof}
-    asked = [name for name, given in given_of.items() if given]
+    asked = [name for name, given in (("--sim", with_sim), ("--from", source), ("--from-msprof", from_msprof)) if given]
     if len(asked) > 1:
         raise UsageError(f"{' and '.join(asked)} exclude each other")
     return asked[0] if asked else "the twin"
@@ -166,7 +171,9 @@ def _read(source: Path) -> Made:
         raise UsageError(str(error)) from None
 
 
-def _tell(made: Made, out: Path, plot: Path | None, rank: int | None, caption: str, as_json: bool) -> int:
+def _tell(
+    made: Made, profile: Profile | None, out: Path, plot: Path | None, rank: int | None, caption: str, as_json: bool
+) -> int:
     """A recording of wrong results is none: then only what is wrong is told."""
     from ascend_deepep.trace.summary import summarise, text
 
@@ -180,12 +187,16 @@ def _tell(made: Made, out: Path, plot: Path | None, rank: int | None, caption: s
     if rank is not None and not 0 <= rank < recording.num_ranks:
         raise UsageError(f"--rank {rank} is outside [0, {recording.num_ranks - 1}]")
     summary = summarise(recording)
-    files = _write(recording, text(summary), out)
+    files = _write(recording, text(summary), out, with_msprof=profile is None)
     if plot is not None:
         from ascend_deepep.trace.plot import plot as draw
 
         files += draw(recording, plot, caption, rank)
     print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
+    if profile is not None:
+        from ascend_deepep.trace.msprof import print_profile
+
+        return print_profile(profile, as_json)
     if as_json:
         print(json.dumps({"exact": True, **_counts(recording), **asdict(summary), "files": [str(f) for f in files]}))
     else:
@@ -193,40 +204,18 @@ def _tell(made: Made, out: Path, plot: Path | None, rank: int | None, caption: s
     return 0
 
 
-def _tell_profile(folder: Path, out: Path, plot: Path | None, rank: int | None, as_json: bool) -> int:
-    """The table of a profiler's folder, and its timeline. Of the cores only a twin's folder knows more than times."""
-    from ascend_deepep.trace.msprof import print_profile, read_folder
-    from ascend_deepep.trace.summary import summarise, text
-
-    profile = read_folder(folder)
-    recording = profile.recording
-    if plot is not None and not recording.stages:
-        raise UsageError(f"--plot draws the stages of cores, and {folder} has none: the timeline has the calls")
-    if profile.calls:
-        summary = text(summarise(recording)) if recording.stages else ""
-        files = _write(recording, summary, out, with_msprof=False)
-        if plot is not None:
-            from ascend_deepep.trace.plot import plot as draw
-
-            files += draw(recording, plot, f"ascend-deepep trace of {folder}", rank)
-        print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
-    return print_profile(profile, as_json)
-
-
-def _write(recording: Recording, summary: str, out: Path, with_msprof: bool = True) -> list[Path]:
+def _write(recording: Recording, summary: str, out: Path, with_msprof: bool) -> list[Path]:
     from ascend_deepep.trace import perfetto, storage
-    from ascend_deepep.trace.msprof import write_folder
 
-    files = [out / TIMELINE, out / RECORDING]
+    files = [out / TIMELINE, out / RECORDING, out / SUMMARY]
     try:
         perfetto.write(recording, files[0])
         storage.save(recording, files[1])
-        if summary:
-            files.append(out / SUMMARY)
-            files[2].write_text(summary)
+        files[2].write_text(summary)
         if with_msprof:
-            write_folder(recording, out / MSPROF, replace=True)
-            files.append(out / MSPROF)
+            from ascend_deepep.trace.msprof import write_folder
+
+            files += write_folder(recording, out / MSPROF, replace=True)
     except OSError as error:
         raise UsageError(f"--out {out}: {error.strerror}") from None
     return files

@@ -82,6 +82,23 @@ def test_few_events_are_told(capfd: pytest.CaptureFixture[str], tmp_path: Path) 
     assert perfetto_schema.problems(json.loads((tmp_path / "timeline.json").read_text())) == []
 
 
+def test_the_msprof_folder_is_read_back(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = [*SMALL, "--sim", "--cores", "5", "--out", str(tmp_path / "one")]
+    assert trace(capfd, *words)[0] == 0
+    code, value, err = trace(capfd, "--from-msprof", str(tmp_path / "one/msprof"), "--out", str(tmp_path / "two"))
+    assert code == 0, err
+    assert len(value["calls"]) == 8
+    calls = [
+        (call.rank, call.name, call.end_ns - call.start_ns) for call in load(tmp_path / "one/recording.json.gz").calls
+    ]
+    back = [
+        (call.rank, call.name, call.end_ns - call.start_ns) for call in load(tmp_path / "two/recording.json.gz").calls
+    ]
+    assert back == calls
+    assert perfetto_schema.problems(json.loads((tmp_path / "two/timeline.json").read_text())) == []
+    assert trace(capfd, *words)[0] == 0  # over the one before
+
+
 @pytest.mark.parametrize("engine", ["mte", "urma"])
 def test_a_world_of_the_simulator(capfd: pytest.CaptureFixture[str], tmp_path: Path, engine: str) -> None:
     words = [*SMALL, "--sim", "--cores", "5", "--combine-engine", engine, "--out", str(tmp_path)]
@@ -117,6 +134,8 @@ def test_a_trace_of_wrong_results_is_none(
         (["--sim", "--ranks", "1"], "ranks of a large world"),
         (["--sim", "--from", "x.json"], "--sim and --from exclude each other"),
         (["--from", "absent.json"], "absent.json is no recording"),
+        (["--from-msprof", "."], "holds no op_summary"),
+        (["--from", "x.json", "--from-msprof", "."], "--from and --from-msprof exclude each other"),
         (["--rank", "0"], "--rank goes with --plot"),
         (["--dtype", "fp4"], "--dtype 'fp4' is not one of"),
         (["--out", "/dev/null/x"], "--out /dev/null/x: Not a directory"),
