@@ -289,6 +289,7 @@ def _ask(configuration: Configuration, rank: int) -> SizesDict:
         for name, value in asdict(c).items()
         if name not in _WORDS
     }
+    count("num_ranks", c.num_ranks, 1)  # `rank` is one of them
     is_passed = quant_mode == 0 and element is not None
     return _runtime.sizes(
         **numbers,

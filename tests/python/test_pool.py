@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -89,6 +91,21 @@ def test_every_traceback_is_shown(ranks: Pool) -> None:
     assert "rank 1" not in text
     assert text.count("in _fail") == 2
     assert ranks.run(_gather, 3, 0)[0][0] == [0, 1, 2]
+
+
+def test_a_server_ignores_ctrl_c_before_it_loads_torch() -> None:
+    """A terminal's Ctrl-C goes to all of them: the pool's process tells it, and closes the others."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        command = [sys.executable, "-m", "ascend_deepep.testing.server", str(theirs.fileno())]
+        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE, text=True)
+        status, maps = (Path(f"/proc/{process.pid}/{name}") for name in ("status", "maps"))
+        while not int(re.findall(r"SigIgn:\t(\w+)", status.read_text())[0], 16) & 1 << signal.SIGINT - 1:
+            assert process.poll() is None
+        assert "libtorch" not in maps.read_text()
+        process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60) == (None, "")
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize(("how", "code"), [("kill", -signal.SIGKILL), ("exit", 7)])

@@ -38,6 +38,14 @@ def check_plot(stem: Path) -> None:
     folder = stem.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise UsageError(f"--plot {stem}: {folder} is no folder that can be written to")
+    for path in (stem.with_name(stem.name + suffix) for suffix in SUFFIXES):
+        was_there = path.exists()
+        try:
+            path.open("ab").close()
+        except OSError as error:
+            raise UsageError(f"--plot {stem}: {path} cannot be written: {error.strerror}") from None
+        if not was_there:
+            path.unlink()
 
 
 def plot(rows: Sequence[Row], stem: Path, caption: str) -> list[Path]:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 def main() -> None:
     """Entry point of the console script; what is heavy is imported from here on."""
-    from ascend_deepep.cli.app import run
+    try:
+        from ascend_deepep.cli.app import run
+    except KeyboardInterrupt:  # struck while Python still loads it
+        raise SystemExit("interrupted") from None
 
     raise SystemExit(run())

@@ -22,6 +22,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from ascend_deepep import ops
+from ascend_deepep._arguments import count
 from ascend_deepep._group import AllGather, members
 from ascend_deepep.communicator import Communicator
 from ascend_deepep.config import TWIN
@@ -42,6 +43,7 @@ class _Step:
     start: dict[str, Any]  # moments of a clock, by operator
     end: dict[str, Any]
     waits: dict[str, Tensor]
+    bytes_put: dict[str, int]  # by this rank, into windows of others
     recv_counts: Tensor
 
 
@@ -90,20 +92,19 @@ class Recorder:
 
     Args:
         communicator: whose calls.
-        steps: the last so many are kept, at least 1. A step is 2 x ranks x 8 B + experts of a rank x ranks x 4 B.
+        steps: the last so many are kept, at least 1, the same number on all ranks. A step is 2 x ranks x 8 B + experts
+            of a rank x ranks x 4 B.
         clock: what moments are taken with; None takes the host's on the twin and events of the stream on an NPU.
 
-    Errors: `ArgumentError` for `steps` below 1.
+    Errors: `ArgumentError` for `steps` below 1; those of `Communicator.check`.
     """
 
     def __init__(self, communicator: Communicator, *, steps: int = 64, clock: HostClock | DeviceClock | None = None):
-        if steps < 1:
-            raise ArgumentError(f"steps = {steps} is below 1; keep at least one step", rank=communicator.rank)
+        communicator.check()
         self._communicator = communicator
         self._clock = _clock_of(communicator) if clock is None else clock
-        self._steps: deque[_Step] = deque(maxlen=steps)
+        self._steps: deque[_Step] = deque(maxlen=count("steps", steps, 1))
         self._open: _Step | None = None
-        self._put_before = self._put()
         self._num_recorded = 0
 
     def dispatch_v2(self, x: Tensor, expert_ids: Tensor, **options: Unpack[ops.DispatchOptions]) -> ops.DispatchOutput:
@@ -113,11 +114,13 @@ class Recorder:
         """
         _refuse_performance_info(options)
         waits = options["performance_info"] = self._zeros(x)
+        put_before = self._put(DISPATCH)
         start = self._clock.now()
         received = ops.dispatch_v2(x, expert_ids, self._communicator, **options)
         end = self._clock.now()
+        put = {DISPATCH: self._put(DISPATCH) - put_before}
         counts = received.ep_recv_counts.clone()
-        self._open = _Step(x.shape[0], {DISPATCH: start}, {DISPATCH: end}, {DISPATCH: waits}, counts)
+        self._open = _Step(x.shape[0], {DISPATCH: start}, {DISPATCH: end}, {DISPATCH: waits}, put, counts)
         return received
 
     def combine_v2(
@@ -139,10 +142,12 @@ class Recorder:
             raise ArgumentError("combine_v2 of a recorder follows its dispatch_v2", rank=self._communicator.rank)
         waits = options["performance_info"] = self._zeros(expand_x)
         arguments = (expand_x, expert_ids, assist_info_for_combine, ep_send_counts, expert_scales)
+        put_before = self._put(COMBINE)
         start = self._clock.now()
         y = ops.combine_v2(*arguments, self._communicator, **options)
         step.start[COMBINE], step.end[COMBINE] = start, self._clock.now()
         step.waits[COMBINE] = waits
+        step.bytes_put[COMBINE] = self._put(COMBINE) - put_before
         self._steps.append(step)
         self._num_recorded += 1
         self._open = None
@@ -153,7 +158,6 @@ class Recorder:
         self._steps.clear()
         self._open = None
         self._num_recorded = 0
-        self._put_before = self._put()
 
     def gather(self, group: dist.ProcessGroup | None, *, link: Link | None = None, title: str = "") -> Statistics:
         """What all ranks recorded since the last `clear`, the same on every rank. Collective over `group`.
@@ -163,31 +167,45 @@ class Recorder:
             link: figures of a peer link, for a comparison with the model.
             title: what was run.
 
-        Waits for the calls made so far. Errors: `ArgumentError` on all ranks where ranks have recorded different
-        numbers of steps, or none; those of `Communicator.synchronize`.
+        Waits for the calls made so far. Errors: `ArgumentError` where the group is of another size than the
+        communicator, and on all ranks where ranks have recorded or kept different numbers of steps, or none; those of
+        `Communicator.synchronize`.
         """
         self._communicator.synchronize()
-        _, _, all_gather = members(group)
+        rank, size, all_gather = members(group)
+        if size != self._communicator.num_ranks:
+            raise ArgumentError(
+                f"the group has {size} ranks and the communicator {self._communicator.num_ranks}: pass the process "
+                "group that the communicator was made with",
+                rank=rank,
+            )
         offset_us, error_us = _common_clock(all_gather)
         parts = [pickle.loads(part) for part in all_gather(pickle.dumps(self._mine(offset_us)))]
         counts = [part["recorded"] for part in parts]
         if len(set(counts)) > 1 or counts[0] == 0:
             raise ArgumentError(
                 f"ranks have recorded {', '.join(map(str, counts))} steps: record the same number, at least one",
-                rank=self._communicator.rank,
+                rank=rank,
+            )
+        kept = [len(part["tokens"]) for part in parts]
+        if len(set(kept)) > 1:
+            raise ArgumentError(
+                f"ranks have kept {', '.join(map(str, kept))} steps: make all recorders with the same `steps`",
+                rank=rank,
             )
         return _joined(parts, self._communicator, error_us, link, title)
 
     def _zeros(self, like: Tensor) -> Tensor:
-        return torch.zeros(self._communicator.num_ranks, dtype=torch.int64, device=like.device)
+        # What is no tensor is for the operator to refuse.
+        device = like.device if isinstance(like, Tensor) else None
+        return torch.zeros(self._communicator.num_ranks, dtype=torch.int64, device=device)
 
-    def _put(self) -> dict[str, int]:
+    def _put(self, operator: str) -> int:
         counters: Any = self._communicator.counters()
-        return {operator: int(counters[name]) for operator, name in _COUNTERS.items()}
+        return int(counters[_COUNTERS[operator]])
 
     def _mine(self, offset_us: float) -> dict[str, Any]:
         """This rank's part, as plain numbers."""
-        put = self._put()
         ranks = self._communicator.num_ranks
         rows = [_differences(step.recv_counts.tolist()) for step in self._steps]
         summed = [sum(of_step) for of_step in zip(*rows, strict=True)]
@@ -201,10 +219,7 @@ class Recorder:
                     "waits_us": [step.waits[operator].tolist() for step in self._steps],
                     "entry_us": [self._clock.us(step.start[operator]) - offset_us for step in self._steps],
                     "end_us": [self._clock.us(step.end[operator]) - offset_us for step in self._steps],
-                    # Of the steps that are kept: as many bytes as those before, on the average.
-                    "put": (put[operator] - self._put_before[operator])
-                    * len(self._steps)
-                    // max(1, self._num_recorded),
+                    "put": sum(step.bytes_put[operator] for step in self._steps),
                 }
                 for operator in _COUNTERS
             },

@@ -14,6 +14,7 @@ OPERATORS = (DISPATCH, COMBINE)
 FORMAT = 1  # of the file
 
 Matrix = list[list[float]]
+_LARGEST = float(1 << 60)  # of a number in a file: microseconds or bytes that nobody sees; NaN compares with nothing
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Statistics:
         """Read what `save` wrote. OSError where there is no such file, ValueError, one line, where it is another's."""
         try:
             value = json.loads(Path(path).read_text())
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is no file of statistics: {error}") from None
         if not isinstance(value, dict) or value.pop("format", None) != FORMAT:
             raise ValueError(f"{path} is no file of statistics of format {FORMAT}; record it again")
@@ -139,17 +140,23 @@ class Statistics:
     def _problem(self) -> str:
         """What is of another size than it must be; empty where nothing is."""
         steps, ranks = self.num_steps, self.num_ranks
-        if ranks < 1 or steps < 1:
-            return f"{ranks} ranks and {steps} steps are nothing to look at"
+        for name, least in (("num_ranks", 1), ("num_experts", 1), ("dropped_steps", 0), ("host_cores", 1)):
+            value = getattr(self, name)
+            if not (isinstance(value, int) and not isinstance(value, bool) and value >= least) and value is not None:
+                return f"{name} is {value!r}, want a whole number from {least} on"
+        for name in ("source", "title"):
+            if not isinstance(getattr(self, name), str):
+                return f"{name} is {getattr(self, name)!r}, want a text"
+        if self.link is not None and not (_has_size(list(asdict(self.link).values()), (2,)) and self.link.bytes_per_us):
+            return f"link is {asdict(self.link)}, want alpha_us from 0 on and bytes_per_us above 0"
+        if steps < 1 or not self.rows or not isinstance(self.rows[0], list) or not self.rows[0]:
+            return "without a step and an expert there is nothing to look at"
         if set(self.operators) != set(OPERATORS):
             return f"operators are {', '.join(self.operators) or 'none'}, want {' and '.join(OPERATORS)}"
         sizes: dict[str, tuple[object, tuple[int, ...]]] = {
-            "rows": (self.rows, (ranks, len(self.rows[0]) if self.rows else 1, ranks)),
+            "rows": (self.rows, (ranks, len(self.rows[0]), ranks)),
             "tokens": (self.tokens, (steps, ranks)),
-            "num_experts": (self.num_experts, ()),
             "clock_error_us": (self.clock_error_us, ()),
-            "host_cores": (0 if self.host_cores is None else self.host_cores, ()),
-            "link": ([] if self.link is None else list(asdict(self.link).values()), (0 if self.link is None else 2,)),
         }
         for name, of in self.operators.items():
             sizes[f"{name}.waits_us"] = (of.waits_us, (steps, ranks, ranks))
@@ -158,7 +165,8 @@ class Statistics:
             sizes[f"{name}.bytes_put"] = (of.bytes_put, (ranks,))
         for name, (value, size) in sizes.items():
             if not _has_size(value, size):
-                return f"{name} is not {'a list of ' + ' x '.join(map(str, size)) + ' numbers' if size else 'a number'}"
+                what = f"a list of {' x '.join(map(str, size))} numbers" if size else "a number"
+                return f"{name} is not {what}, from 0 on"
         return ""
 
 
@@ -170,5 +178,5 @@ def _from_json(value: dict[str, Any]) -> Statistics:
 
 def _has_size(value: object, size: tuple[int, ...]) -> bool:
     if not size:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LARGEST
     return isinstance(value, list) and len(value) == size[0] and all(_has_size(part, size[1:]) for part in value)

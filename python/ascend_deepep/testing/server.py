@@ -26,11 +26,11 @@ _PR_SET_PDEATHSIG = 1
 def main(control: socket.socket) -> None:
     """Serve until the pool closes `control`; in a forked rank, become the rank."""
     os.dup2(2, 1)  # what ranks print must not mix with the output of the program that runs them
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pool's; it closes us
     _preload()
     wakeup, wakeup_write = os.pipe()
     for fd in (wakeup, wakeup_write):
         os.set_blocking(fd, False)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pool's; it closes us
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakeup_write)
     selector = selectors.DefaultSelector()

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ascend_deepep.bench.plot import plot
+from ascend_deepep.bench.plot import SUFFIXES, check_plot, plot
 from ascend_deepep.bench.result import Row
+from ascend_deepep.demo.usage import UsageError
 
 pytestmark = pytest.mark.fast
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -35,6 +36,18 @@ def row(ranks: int, tokens: int, ours: float, gloo: float | None, limit: float) 
         iterations={},
         spread={name: [0.9 * time, 1.2 * time] for name, time in times.items()},
     )
+
+
+def test_a_place_that_cannot_be_written_is_told_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "folder.png").mkdir()
+    for stem in (tmp_path / "folder", tmp_path / "none" / "x", Path("/proc/x")):
+        with pytest.raises(UsageError, match=f"--plot {stem}"):
+            check_plot(stem)
+    (tmp_path / "old.png").write_text("kept")
+    check_plot(tmp_path / "old")
+    check_plot(tmp_path / "new")
+    assert (tmp_path / "old.png").read_text() == "kept"
+    assert not any((tmp_path / f"new{suffix}").exists() for suffix in SUFFIXES)
 
 
 @pytest.mark.parametrize("with_gloo", [True, False])

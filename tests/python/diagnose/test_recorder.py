@@ -44,6 +44,37 @@ def three_steps(context: Context) -> tuple[Statistics, dict[str, int]]:
         return made.gather(context.group), grown
 
 
+def between_others(context: Context) -> tuple[Statistics, str, str, str]:
+    """A recorded step between one that is not, and one of another recorder; recorders and groups that do not fit."""
+    with Communicator(context.group, max_tokens=4, hidden=64, num_topk=2, num_experts=2) as communicator:
+        made, other = Recorder(communicator), Recorder(communicator)
+        layer(other, 3, [0, 1])
+        layer(made, 1, [0, 1])
+        layer(other, 4, [0, 1])
+        statistics = made.gather(context.group)
+        uneven = Recorder(communicator, steps=2 + context.rank)
+        for _ in range(4):
+            layer(uneven, 1, [0, 1])
+        said = [refusal(lambda: uneven.gather(context.group)), refusal(lambda: made.gather(None))]
+    return statistics, *said, refusal(lambda: Recorder(communicator))
+
+
+def refusal(call: Any) -> str:
+    """The text of the ArgumentError."""
+    with pytest.raises(ArgumentError) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_only_recorded_calls_count_and_what_does_not_fit_is_refused(ranks: Pool) -> None:
+    for statistics, uneven, alone, closed in ranks.run(between_others, 2):
+        assert statistics.operators[DISPATCH].bytes_put == [512, 512]  # a copy of one block to the other rank
+        assert statistics.operators[COMBINE].bytes_put == [512, 512]
+        assert "ranks have kept 2, 3 steps" in uneven
+        assert "the group has 1 ranks and the communicator 2" in alone
+        assert "is closed" in closed
+
+
 def test_rows_tokens_and_bytes_are_those_of_the_calls(ranks: Pool) -> None:
     results = ranks.run(three_steps, 4)
     statistics = results[0][0]
@@ -97,7 +128,7 @@ def test_misuse_is_told_by_one_line(ranks: Pool) -> None:
         wanted = [
             "follows its dispatch_v2",
             "performance_info is the recorder's own",
-            "steps = 0 is below 1",
+            "steps = 0 is outside [1, ",
             "ranks have recorded 0, 0 steps",
             "ranks have recorded 2, 0 steps",
         ]

@@ -36,10 +36,21 @@ def test_a_file_gives_the_same_back(tmp_path: Path) -> None:
         (lambda value: value["operators"][COMBINE]["entry_us"][0].pop(), "combine_v2.entry_us is not a list of 5 x 8"),
         (lambda value: value["operators"][DISPATCH].update(call_us="long"), "dispatch_v2.call_us is not a list"),
         (lambda value: value["operators"].pop(COMBINE), "operators are dispatch_v2, want dispatch_v2 and combine_v2"),
-        (lambda value: value.update(num_ranks=0), "0 ranks and 5 steps are nothing"),
-        (lambda value: value.update(num_ranks="8"), "of another kind"),
+        (lambda value: value.update(num_ranks=0), "num_ranks is 0, want a whole number from 1 on"),
+        (lambda value: value.update(num_ranks="8"), "num_ranks is '8', want a whole number"),
+        (lambda value: value.update(num_ranks=8.0), "num_ranks is 8.0, want a whole number"),
+        (lambda value: value.update(num_experts=0), "num_experts is 0"),
+        (lambda value: value.update(host_cores=-1), "host_cores is -1"),
+        (lambda value: value.update(title={}), "title is {}, want a text"),
         (lambda value: value.update(clock_error_us="1"), "clock_error_us is not a number"),
-        (lambda value: value["link"].update(alpha_us=None), "link is not a list of 2 numbers"),
+        (lambda value: value.update(clock_error_us=float("inf")), "clock_error_us is not a number, from 0 on"),
+        (lambda value: value["link"].update(alpha_us=None), "link is {'alpha_us': None"),
+        (lambda value: value["link"].update(bytes_per_us=0), "bytes_per_us above 0"),
+        (lambda value: value.update(rows=[[]] * 8), "without a step and an expert"),
+        (lambda value: value.update(tokens=[]), "without a step and an expert"),
+        (lambda value: value["tokens"][0].__setitem__(3, float("nan")), "tokens is not a list of 5 x 8 numbers"),
+        (lambda value: value["tokens"][0].__setitem__(3, -1), "tokens is not a list of 5 x 8 numbers, from 0 on"),
+        (lambda value: value["operators"][COMBINE]["bytes_put"].__setitem__(0, 10**400), "combine_v2.bytes_put is not"),
     ],
 )
 def test_another_file_is_refused_by_one_line(tmp_path: Path, change: Any, text: str) -> None:
@@ -106,3 +117,9 @@ def test_many_ranks_have_no_numbers_in_their_cells(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(plt, "close", figures.append)
     plot(even(ranks=17, steps=1), tmp_path / "a")
     assert len(figures[0].axes[0].texts) == 0
+
+
+def test_json_that_nests_too_deep_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="no file of statistics"):
+        Statistics.load(tmp_path / "deep.json")
