@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MAX_RANKS = 64
 _MAX_ROUNDS = 1000
 _SIM_CORES = 8
-_DEFAULT_OUT = Path("trace")
+_DEFAULT_OUT = Path("trace")  # of what is recorded; what is only read is written where that is asked for
 TIMELINE, RECORDING, SUMMARY, MSPROF = "timeline.json", "recording.json.gz", "summary.txt", "msprof"
 # Parameters that each kind of recording heeds.
 _SHAPE = ("ranks", "tokens", "hidden", "topk", "experts", "calls")
@@ -45,6 +45,12 @@ _Sim = Annotated[bool, typer.Option("--sim", help="In a world of the simulator, 
 _From = Annotated[Path | None, typer.Option("--from", metavar="FILE", help="Read a recording instead of making one.")]
 _FromMsprof = Annotated[
     Path | None, typer.Option("--from-msprof", metavar="DIR", help="Read what msprof wrote, of an NPU or of ours.")
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Where the files go; made if need be. (default: trace; nowhere with --from, --from-msprof)"
+    ),
 ]
 _Events = Annotated[int, typer.Option(help="Room for events of a rank; those that find none are counted.")]
 _Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw one rank's cores: FILE.png and FILE.svg.")]
@@ -70,7 +76,7 @@ def trace(
     ] = ENGINES[0],
     source: _From = None,
     from_msprof: _FromMsprof = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the files go; made if need be.")] = _DEFAULT_OUT,
+    out: _Out = None,
     plot: _Plot = None,
     rank: Annotated[int | None, typer.Option(help="With --plot: whose cores. (default: the slowest rank's)")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on the last line.")] = False,
@@ -81,7 +87,10 @@ def trace(
     refuse_others(context, _MODES[mode], lambda name, option: _why_not(name, option, mode))
     if rank is not None and plot is None:
         raise UsageError("--rank goes with --plot")
-    _make_folder(out)
+    if out is None and mode in ("the twin", "--sim"):
+        out = _DEFAULT_OUT
+    if out is not None:
+        _make_folder(out, source)
     if plot is not None:
         from ascend_deepep.bench.plot import check_plot
 
@@ -143,7 +152,9 @@ def _check(shape: Shape, calls: int, warmup: int, events: int) -> None:
     check_range("--events", events, 1, 1 << 26)
 
 
-def _make_folder(out: Path) -> None:
+def _make_folder(out: Path, source: Path | None) -> None:
+    if source is not None and (out / RECORDING).resolve() == source.resolve():
+        raise UsageError(f"--out {out} would write over {source}, which is read: name another folder")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -172,7 +183,13 @@ def _read(source: Path) -> Made:
 
 
 def _tell(
-    made: Made, profile: Profile | None, out: Path, plot: Path | None, rank: int | None, caption: str, as_json: bool
+    made: Made,
+    profile: Profile | None,
+    out: Path | None,
+    plot: Path | None,
+    rank: int | None,
+    caption: str,
+    as_json: bool,
 ) -> int:
     """A recording of wrong results is none: then only what is wrong is told."""
     from ascend_deepep.trace.summary import summarise, text
@@ -187,12 +204,13 @@ def _tell(
     if rank is not None and not 0 <= rank < recording.num_ranks:
         raise UsageError(f"--rank {rank} is outside [0, {recording.num_ranks - 1}]")
     summary = summarise(recording)
-    files = _write(recording, text(summary), out, with_msprof=profile is None)
+    files = [] if out is None else _write(recording, text(summary), out, with_msprof=profile is None)
     if plot is not None:
         from ascend_deepep.trace.plot import plot as draw
 
         files += draw(recording, plot, caption, rank)
-    print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
+    if files:
+        print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
     if profile is not None:
         from ascend_deepep.trace.msprof import print_profile
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ascend_deepep.trace.recording import COMBINE, DISPATCH, Call, Recording, Stage
+from ascend_deepep.trace.summary import slowest_rank
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,27 +39,17 @@ _HEIGHT = 0.8
 _WORDS = {"twin": "us of real time", "simulator": "us of virtual time", "npu": "us"}
 
 
-def slowest_rank(recording: Recording) -> int:
-    """The rank whose calls took longest, all together."""
-    spent = [0] * recording.num_ranks
-    for call in recording.calls:
-        spent[call.rank] += call.end_ns - call.start_ns
-    return max(range(recording.num_ranks), key=lambda rank: spent[rank])
-
-
 def plot(recording: Recording, stem: Path, caption: str, rank: int | None = None) -> list[Path]:
-    """Write STEM.png and STEM.svg of the rank's last call of each operator; None: of the slowest rank. Their paths.
+    """Write STEM.png and STEM.svg of the rank's longest call of each operator; None: of the slowest rank. Their paths.
 
-    Errors: ValueError where the rank made no call.
+    The slowest rank is the one that the summary tells of. Errors: ValueError where the rank made no call.
     """
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    rank = slowest_rank(recording) if rank is None else rank
-    last = {call.name: call for call in recording.calls if call.rank == rank}
-    shown = [last[name] for name in (DISPATCH, COMBINE) if name in last]
+    shown = _longest(recording, rank)
     if not shown:
         raise ValueError(f"rank {rank} made no call in this recording")
     settings: dict[str, Any] = {
@@ -83,6 +74,17 @@ def plot(recording: Recording, stem: Path, caption: str, rank: int | None = None
             figure.savefig(path, dpi=120, metadata={"Date": None} if path.suffix == ".svg" else None)
         plt.close(figure)
     return paths
+
+
+def _longest(recording: Recording, rank: int | None) -> list[Call]:
+    """Of each operator: the longest call of the rank, or of the operator's slowest one."""
+    shown = []
+    for operator in (DISPATCH, COMBINE):
+        of_rank = slowest_rank(recording, operator) if rank is None else rank
+        calls = [call for call in recording.calls if call.name == operator and call.rank == of_rank]
+        if calls:
+            shown.append(max(calls, key=lambda call: call.end_ns - call.start_ns))
+    return shown
 
 
 def _stages(recording: Recording, call: Call) -> list[Stage]:
@@ -141,7 +143,7 @@ def _draw(panel: Axes, recording: Recording, call: Call) -> None:
     panel.set_yticks(range(place), names)
     panel.set_ylim(place - 0.4, -0.6)
     panel.set_xlim(0, (call.end_ns - call.start_ns) / 1e3)
-    panel.set_title(f"{call.name}, rank {call.rank}, call {call.number}", loc="left", fontsize=9)
+    panel.set_title(f"{call.name}, rank {call.rank}, call {call.number}, its longest", loc="left", fontsize=9)
     panel.grid(True, axis="x", alpha=0.3)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from ascend_deepep.trace.recording import (
     Write,
 )
 
-FORMAT = 1
+KIND, FORMAT = "recording", 1
 _LISTS: dict[str, type] = {
     "calls": Call,
     "stages": Stage,
@@ -39,6 +40,7 @@ _LISTS: dict[str, type] = {
 def save(recording: Recording, path: Path) -> None:
     """Write it. Events are lists of their fields, whose names stand once, under "fields"."""
     content: dict[str, Any] = {
+        "kind": KIND,
         "format": FORMAT,
         "source": recording.source,
         "num_ranks": recording.num_ranks,
@@ -55,16 +57,49 @@ def load(path: Path) -> Recording:
     try:
         raw = path.read_bytes()
         content = json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
-        found = content["format"]
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise ValueError(f"{path} is no recording: {error}") from None
-    if found != FORMAT:
-        raise ValueError(f"{path} is a recording of format {found}: this version reads format {FORMAT}")
-    recording = Recording(content["source"], content["num_ranks"], dropped=content["dropped"])
-    for name, kind in _LISTS.items():
-        names = content["fields"][name]
-        setattr(recording, name, [kind(**dict(zip(names, _frozen(event), strict=True))) for event in content[name]])
+    if not isinstance(content, dict) or content.get("kind") != KIND:
+        hint = "; it has statistics: ascend-deepep diagnose --from" if _has_statistics(content) else ""
+        raise ValueError(f"{path} is no recording of `ascend-deepep trace`{hint}")
+    if content.get("format") != FORMAT:
+        raise ValueError(f"{path} is a recording of format {content.get('format')}: this version reads format {FORMAT}")
+    try:
+        recording = Recording(content["source"], content["num_ranks"], dropped=content["dropped"])
+        for name, kind in _LISTS.items():
+            names = content["fields"][name]
+            setattr(recording, name, [kind(**dict(zip(names, _frozen(event), strict=True))) for event in content[name]])
+        problem = _problem(recording)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: a field is missing or of another kind: {error}") from None
+    if problem:
+        raise ValueError(f"{path}: {problem}")
     return recording
+
+
+def _has_statistics(content: object) -> bool:
+    return isinstance(content, dict) and "operators" in content and "tokens" in content
+
+
+def _problem(recording: Recording) -> str:
+    """What cannot be; empty where nothing is."""
+    if not _is_count(recording.num_ranks) or recording.num_ranks < 1 or not _is_count(recording.dropped):
+        return f"num_ranks is {recording.num_ranks!r} and dropped {recording.dropped!r}, want numbers from 1 and 0 on"
+    if not isinstance(recording.source, str):
+        return f"source is {recording.source!r}, want a text"
+    for name, kind in _LISTS.items():
+        times = [field.name for field in fields(kind) if field.name.endswith("_ns")]
+        for place, event in enumerate(getattr(recording, name)):
+            values = [getattr(event, time) for time in times]
+            if not all(_is_count(value) for value in values) or values != sorted(values):
+                return f"{name}[{place}]: {', '.join(times)} are {values}, want whole numbers that do not go back"
+            if not _is_count(event.rank) or event.rank >= recording.num_ranks:
+                return f"{name}[{place}]: rank is {event.rank!r}, want one of {recording.num_ranks}"
+    return ""
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
 
 
 def _frozen(values: list[Any]) -> list[Any]:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the time of the slowest rank went, by role and by wait. Layer: Python, no torch.
 
-On the twin the cores of a rank share one thread. So time is what its cores ran, one at a time, by stage; when all of
-them waited (idle), by what they waited for, and from the last landing on for a processor of the machine; and the rest,
-which is the call's own. In the simulator, and on devices,
-cores run beside each other: there the core that ended last, the *critical* one, says where the time went.
+The slowest rank is the one that ends last after the last rank has entered, all calls together: who enters first only
+waits longest. On the twin the cores of a rank share one thread. So time is what its cores ran, one at a time, by stage;
+when all of them waited (idle), by what they waited for, and from the last landing on for a processor of the machine;
+and the rest, which is the call's own. In the simulator, and on devices, cores run beside each other: there the core
+that ended last, the *critical* one, says where the time went.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def _operator(recording: Recording, operator: str, calls: Sequence[Call]) -> Ope
     rank_ns = [0] * recording.num_ranks
     for call in calls:
         rank_ns[call.rank] += call.end_ns - call.start_ns
-    rank = max(range(recording.num_ranks), key=lambda number: rank_ns[number])
+    rank = _slowest(recording, calls)
     mine = {call.number: call for call in calls if call.rank == rank}
     stages = [stage for stage in recording.stages if stage.rank == rank and stage.call in mine]
     waits = [wait for wait in recording.waits if wait.rank == rank and wait.call in mine]
@@ -86,8 +87,8 @@ def _operator(recording: Recording, operator: str, calls: Sequence[Call]) -> Ope
     total = rank_ns[rank]
     of_core = [wait for wait in waits if critical.get(wait.call) == wait.core]
     core_waits = _parts("waits", _by_reason(of_core), total)
-    if not stages:
-        parts = []
+    if not stages or (recording.source == TWIN and waits and not recording.idles):
+        parts = []  # a profiler's folder has no word of when all cores of a thread waited
     elif recording.source == TWIN:
         parts = _of_thread(recording, rank, mine, stages, waits, total)
     else:
@@ -95,6 +96,21 @@ def _operator(recording: Recording, operator: str, calls: Sequence[Call]) -> Ope
     found = OperatorSummary(operator, rank, len(mine), total, rank_ns, parts, core, core_waits)
     found.sentence = _sentence(found, recording)
     return found
+
+
+def slowest_rank(recording: Recording, operator: str) -> int:
+    """The rank that ended last in the operator's calls, all together, counted from the last entry of each call."""
+    return _slowest(recording, [call for call in recording.calls if call.name == operator])
+
+
+def _slowest(recording: Recording, calls: Sequence[Call]) -> int:
+    entered: dict[int, int] = {}
+    for call in calls:
+        entered[call.number] = max(call.start_ns, entered.get(call.number, 0))
+    spent = [0] * recording.num_ranks
+    for call in calls:
+        spent[call.rank] += max(0, call.end_ns - entered[call.number])
+    return max(range(recording.num_ranks), key=lambda rank: spent[rank])
 
 
 def _critical_cores(stages: Iterable[Stage]) -> dict[int, int]:
@@ -181,14 +197,14 @@ def _until_landed(
 
 
 def _idle_by_reason(idles: Sequence[tuple[int, int]], waits: Sequence[Wait]) -> dict[str, int]:
-    """Idle time, shared out evenly among what cores waited for then: peers' doing where there is any of it."""
+    """Idle time by all that cores waited for then: peers' doing where there is any of it."""
     changes: list[tuple[int, int, Wait | None]] = []
     for start, end in idles:
         changes += [(start, 1, None), (end, -1, None)]
     for one in waits:
         changes += [(one.start_ns, 1, one), (one.end_ns, -1, one)]
     changes.sort(key=lambda change: (change[0], change[1]))
-    sums: dict[str, float] = defaultdict(float)
+    sums: dict[str, int] = defaultdict(int)
     open_waits: dict[tuple[bool, str], int] = defaultdict(int)
     is_idle, before = 0, 0
     for at, step, wait in changes:
@@ -196,14 +212,13 @@ def _idle_by_reason(idles: Sequence[tuple[int, int]], waits: Sequence[Wait]) -> 
             now = [key for key, count in open_waits.items() if count > 0]
             peers = [text for for_peer, text in now if for_peer]
             reasons = peers or [text for _, text in now] or ["its turn to look"]
-            for text in reasons:
-                sums[text] += (at - before) / len(reasons)
+            sums[" and ".join(sorted(set(reasons)))] += at - before
         before = at
         if wait is None:
             is_idle += step
         else:
             open_waits[is_for_peer(wait), reason(wait)] += step
-    return {text: round(ns) for text, ns in sums.items()}
+    return sums
 
 
 def _sentence(found: OperatorSummary, recording: Recording) -> str:
@@ -229,10 +244,10 @@ def text(summary: Summary) -> str:
     """The summary as it is printed and written: a table and a sentence an operator."""
     lines: list[str] = []
     for found in summary.operators:
-        ranks = ", ".join(f"{ns / 1e6:.2f}" for ns in found.rank_ns)
+        ranks = ", ".join(f"{ns / 1e3 / found.calls:.1f}" for ns in found.rank_ns)
         whose = "thread" if summary.source == TWIN else f"critical core {found.critical_core}"
         lines += [
-            f"{found.operator}: {found.calls} calls; ms by rank: {ranks}",
+            f"{found.operator}: {found.calls} calls; us a call, by rank: {ranks}",
         ]
         if found.parts:
             lines.append(f"  time of rank {found.rank} ({whose}), us a call")

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 import trace_by_hand
-from ascend_deepep.trace.plot import plot, slowest_rank
+from ascend_deepep.trace.plot import plot
+from ascend_deepep.trace.recording import Call
+from ascend_deepep.trace.summary import slowest_rank, summarise
 
 pytestmark = pytest.mark.fast
 pytest.importorskip("matplotlib")
@@ -16,7 +18,7 @@ pytest.importorskip("matplotlib")
 
 def test_both_files_are_written_and_labelled(tmp_path: Path) -> None:
     recording = trace_by_hand.recording()
-    assert slowest_rank(recording) == 1
+    assert slowest_rank(recording, "dispatch_v2") == 1
     png, svg = plot(recording, tmp_path / "cores", "by hand")
     head = png.read_bytes()[:24]
     assert head[:8] == b"\x89PNG\r\n\x1a\n"
@@ -25,7 +27,7 @@ def test_both_files_are_written_and_labelled(tmp_path: Path) -> None:
     drawn = svg.read_text()
     for words in (
         "by hand",
-        "dispatch_v2, rank 1, call 0",
+        "dispatch_v2, rank 1, call 0, its longest",
         "core 0",
         "core 1",
         "all cores wait",
@@ -41,7 +43,7 @@ def test_both_files_are_written_and_labelled(tmp_path: Path) -> None:
 def test_a_rank_can_be_chosen(tmp_path: Path) -> None:
     _, svg = plot(trace_by_hand.recording("simulator"), tmp_path / "cores", "by hand", rank=0)
     drawn = svg.read_text()
-    assert ">dispatch_v2, rank 0, call 0<" in drawn
+    assert ">dispatch_v2, rank 0, call 0, its longest<" in drawn
     assert ">since the call began, us of virtual time<" in drawn
     assert ">all cores wait<" not in drawn
 
@@ -50,4 +52,13 @@ def test_a_rank_without_calls_is_refused(tmp_path: Path) -> None:
     recording = trace_by_hand.recording()
     recording.calls.clear()
     with pytest.raises(ValueError, match="rank 0 made no call"):
-        plot(recording, tmp_path / "cores", "nothing")
+        plot(recording, tmp_path / "cores", "nothing", rank=0)
+
+
+def test_the_longest_call_of_the_rank_that_the_summary_names_is_drawn(tmp_path: Path) -> None:
+    recording = trace_by_hand.recording()
+    recording.calls += [Call(0, 1, "dispatch_v2", 200_000, 500_000), Call(1, 1, "dispatch_v2", 480_000, 510_000)]
+    (found,) = summarise(recording).operators
+    _, svg = plot(recording, tmp_path / "cores", "by hand")
+    assert found.rank == 1  # rank 0 only waited for it
+    assert ">dispatch_v2, rank 1, call 0, its longest<" in svg.read_text()

@@ -7,7 +7,7 @@ import dataclasses
 
 import pytest
 import trace_by_hand
-from ascend_deepep.trace.recording import Wait
+from ascend_deepep.trace.recording import Call, Wait
 from ascend_deepep.trace.summary import OperatorSummary, Part, summarise, text
 from ascend_deepep.trace.waits import is_for_peer, reason
 
@@ -59,15 +59,15 @@ def test_of_cores_beside_each_other_the_one_that_ended_last_counts() -> None:
     assert "its critical core, 0, waited, 30% for rank 0's control message" in found.sentence
 
 
-def test_idle_time_is_shared_among_those_waited_for() -> None:
+def test_idle_time_is_for_all_that_was_waited_for() -> None:
     recording = trace_by_hand.recording()
     recording.waits.append(Wait(1, 1, 0, "collect", 0, 62_000, 80_000))
     recording.waits.append(Wait(1, 2, 0, "reduce", 0, 65_000, 80_000))
     (found,) = summarise(recording).operators
     parts = ns(found.parts)
     # Two cores wait for copies, which is one reason; for 6 us up to the landing a third one waits for rows.
-    assert parts["waits", "rank 0's token copies"] == 3_000 + 3_000
-    assert parts["waits", "rank 0's rows"] == 3_000
+    assert parts["waits", "rank 0's token copies"] == 3_000
+    assert parts["waits", "rank 0's rows and rank 0's token copies"] == 6_000
 
 
 def test_calls_alone_name_the_slowest_rank() -> None:
@@ -76,7 +76,23 @@ def test_calls_alone_name_the_slowest_rank() -> None:
     (found,) = summarise(recording).operators
     assert (found.rank, found.parts) == (1, [])
     assert found.sentence == "rank 1 was the slowest in dispatch_v2; the recording says nothing of its cores."
-    assert "us a call" not in text(summarise(recording))
+    assert "runs" not in text(summarise(recording))
+
+
+def test_a_recording_of_the_twin_without_idle_time_has_no_shares() -> None:
+    """A profiler's folder does not know when all cores waited."""
+    recording = trace_by_hand.recording()
+    recording.idles.clear()
+    (found,) = summarise(recording).operators
+    assert (found.rank, found.parts) == (1, [])
+
+
+def test_who_enters_first_and_waits_is_not_the_slowest() -> None:
+    recording = trace_by_hand.recording()
+    recording.calls = [Call(0, 0, "dispatch_v2", 0, 1_000_000), Call(1, 0, "dispatch_v2", 900_000, 1_000_500)]
+    (found,) = summarise(recording).operators
+    assert found.rank == 1
+    assert found.rank_ns == [1_000_000, 100_500]
 
 
 def test_events_that_were_lost_are_told() -> None:
@@ -87,7 +103,7 @@ def test_events_that_were_lost_are_told() -> None:
 def test_the_text_has_every_part() -> None:
     summary = summarise(trace_by_hand.recording())
     lines = text(summary).splitlines()
-    assert lines[0] == "dispatch_v2: 1 calls; ms by rank: 0.06, 0.10"
+    assert lines[0] == "dispatch_v2: 1 calls; us a call, by rank: 60.0, 100.0"
     for part in summary.operators[0].parts:
         assert any(part.name in line and f"{part.share:.1%}" in line for line in lines)
 

@@ -75,6 +75,19 @@ def test_ranks_of_the_twin(capfd: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert (again / "timeline.json").read_bytes() == (tmp_path / "new/trace/timeline.json").read_bytes()
 
 
+def test_reading_writes_nothing_unless_asked(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert trace(capfd, *SMALL, "--sim", "--cores", "5")[0] == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "trace").rglob("*") if path.is_file()}
+    assert trace(capfd, "--from", "trace/recording.json.gz")[0] == 0
+    assert trace(capfd, "--from-msprof", "trace/msprof")[0] == 0
+    code, value, _ = trace(capfd, "--from", "trace/recording.json.gz", "--out", "trace")
+    assert code == 2 and "would write over" in value["error"]["message"]
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 def test_few_events_are_told(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, value, err = trace(capfd, *SMALL, "--events", "50", "--out", str(tmp_path))
     assert code == 0, err
