@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -12,6 +14,7 @@ from typing import Any
 DISPATCH, COMBINE = "dispatch_v2", "combine_v2"
 OPERATORS = (DISPATCH, COMBINE)
 FORMAT = 1  # of the file
+_GZIP = b"\x1f\x8b"  # first bytes; recordings are packed, statistics are not
 
 Matrix = list[list[float]]
 
@@ -24,6 +27,8 @@ class Link:
     alpha_us: float
     #: Of one link, one direction.
     bytes_per_us: float
+    #: Whether the two come of runs on the same machine right before; if not, they were given.
+    fitted_here: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,9 +127,12 @@ class Statistics:
     def load(cls, path: Path | str) -> Statistics:
         """Read what `save` wrote. OSError where there is no such file, ValueError, one line, where it is another's."""
         try:
-            value = json.loads(Path(path).read_text())
-        except ValueError as error:
+            raw = Path(path).read_bytes()
+            value = json.loads(gzip.decompress(raw) if raw.startswith(_GZIP) else raw)
+        except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is no file of statistics: {error}") from None
+        if isinstance(value, dict) and "stages" in value:
+            raise ValueError(f"{path} is a recording, not statistics: see `ascend-deepep trace --from {path}`")
         if not isinstance(value, dict) or value.pop("format", None) != FORMAT:
             raise ValueError(f"{path} is no file of statistics of format {FORMAT}; record it again")
         try:
@@ -149,7 +157,7 @@ class Statistics:
             "num_experts": (self.num_experts, ()),
             "clock_error_us": (self.clock_error_us, ()),
             "host_cores": (0 if self.host_cores is None else self.host_cores, ()),
-            "link": ([] if self.link is None else list(asdict(self.link).values()), (0 if self.link is None else 2,)),
+            "link": ([] if self.link is None else [self.link.alpha_us, self.link.bytes_per_us], (2 * bool(self.link),)),
         }
         for name, of in self.operators.items():
             sizes[f"{name}.waits_us"] = (of.waits_us, (steps, ranks, ranks))
