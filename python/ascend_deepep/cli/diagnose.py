@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ascend_deepep.stats.statistics import Link, Statistics
 
 _ROUTINGS = ("uniform", "gate", "skewed")
+_OF_ROUTINGS = "Tokens choose evenly, as a gate with a spread does, or mostly a few."
 _ON_TWIN = ("skew", "late")  # what a runner can plant without a hand in the kernels' world
 _SIM_CORES = 8
 _STEPS, _SIM_STEPS = 20, 5
@@ -33,6 +34,7 @@ _MAX_RANKS = 64
 _MAX_STEPS = 1000
 _MAX_SIM_STEPS = 16
 _MAX_SEED = (1 << 31) - 1
+_MIN_CORES, _MAX_CORES = 4, 72
 _WITH_FILE = ("from_file", "link", "plot", "as_json")
 
 _Steps = Annotated[
@@ -57,12 +59,12 @@ _LinkOption = Annotated[
 
 def diagnose(
     context: typer.Context,
-    ranks: Annotated[int, typer.Option(help="Ranks.")] = 8,
+    ranks: Annotated[int, typer.Option(help="Ranks of the group.")] = 8,
     tokens: Annotated[int, typer.Option(help="Tokens of a rank.")] = 32,
     hidden: Annotated[int, typer.Option(help="Elements of a token.")] = 1024,
     topk: Annotated[int, typer.Option(help="Experts of a token.")] = 4,
     experts: Annotated[int, typer.Option(help="Experts of all ranks.")] = 16,
-    routing: Annotated[str, typer.Option(metavar="|".join(_ROUTINGS), help="How tokens choose experts.")] = "uniform",
+    routing: Annotated[str, typer.Option(metavar="|".join(_ROUTINGS), help=_OF_ROUTINGS)] = "uniform",
     steps: _Steps = None,
     cores: _Cores = None,
     seed: Annotated[int, typer.Option(help="Of tokens, routing and what is planted.")] = 1,
@@ -89,6 +91,8 @@ def diagnose(
         steps = steps if steps is not None else _SIM_STEPS if sim else _STEPS
         check_range("--steps", steps, 1, _MAX_SIM_STEPS if sim else _MAX_STEPS)
         check_range("--seed", seed, 0, _MAX_SEED)
+        if cores is not None:
+            check_range("--cores", cores, _MIN_CORES, _MAX_CORES)
         planted = None if plant is None else _plant(plant, ranks, cores, seed, sim)
         run = _run_world if sim else _run_twin
         statistics = run((ranks, tokens, hidden, topk, experts), routing, steps, cores, seed, planted)
@@ -142,7 +146,7 @@ def _link(text: str) -> Link:
 
 
 def _plant(text: str, ranks: int, cores: int | None, seed: int, sim: bool) -> Plant:
-    planted = parse_plant(text, ranks, cores or _SIM_CORES, seed)
+    planted = parse_plant(text, ranks, _SIM_CORES if cores is None else cores, seed)
     if not sim and planted.kind not in _ON_TWIN:
         raise UsageError(f"--plant {text!r} needs --sim: in real time {' and '.join(_ON_TWIN)} can be planted")
     return planted
@@ -154,7 +158,8 @@ def _run_world(
     from ascend_deepep.diagnosis.worlds import World, world_statistics
 
     ranks, tokens, hidden, topk, experts = sizes
-    world = World(ranks, cores or _SIM_CORES, tokens, hidden, topk, experts, "mte", routing, steps, seed)
+    cores = _SIM_CORES if cores is None else cores
+    world = World(ranks, cores, tokens, hidden, topk, experts, "mte", routing, steps, seed)
     return world_statistics(world, planted)
 
 

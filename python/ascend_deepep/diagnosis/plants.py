@@ -16,7 +16,7 @@ _SECOND = {"core": "core", "link": "peer"}  # what the second number is, where t
 
 @dataclass(frozen=True)
 class Plant:
-    """A planted cause. `other`: the core of "core", the peer of "link"."""
+    """A planted cause. `rank`: whose; "skew" is of none; `other`: the core of "core", the peer of "link"."""
 
     kind: str
     rank: int = 0
@@ -42,6 +42,8 @@ def parse_plant(text: str, ranks: int, cores: int, seed: int) -> Plant:
     if kind not in PLANTS:
         raise UsageError(f"--plant {text!r}: {kind!r} is not one of {', '.join(PLANTS)}")
     most_words = 0 if kind == "skew" else 2 if kind in _SECOND else 1
+    if text == "skew":
+        return Plant(kind)
     if len(words) > most_words or not all(word.isdecimal() for word in words):
         form = kind + ("[:rank" + (f"[:{_SECOND[kind]}]" if kind in _SECOND else "") + "]" if most_words else "")
         raise UsageError(f"--plant {text!r} is not {form}")

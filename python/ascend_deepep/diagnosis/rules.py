@@ -178,7 +178,7 @@ def _late(found: dict[str, Measures], limits: Thresholds) -> list[Cause]:
                 continue
             text = (
                 f"rank {rank} is away {late_us:.0f} us longer than the others before {operator}; "
-                f"they wait {waited_us:.0f} us for it in a call of {of.typical_us:.0f} us"
+                f"they wait {waited_us:.0f} us for it; the call takes {of.typical_us:.0f} us from the last entry on"
             )
             causes.append(Cause(LATE, (rank,), late_us, (text,), (operator,)))
     return _merged(causes)
@@ -315,20 +315,23 @@ def _can_be_of_load(cause: Cause) -> bool:
 
 
 def _merged(causes: list[Cause]) -> list[Cause]:
-    """One cause for the same ranks, whatever the operator."""
-    merged: dict[tuple[int, ...], Cause] = {}
+    """One cause for the same ranks, of causes of one operator each.
+
+    What is seen twice in a call, such as a column and a row, is the same time; calls come one after the other.
+    """
+    merged: dict[tuple[int, ...], list[Cause]] = {}
     for cause in causes:
-        known = merged.get(cause.ranks)
-        if known is not None:
-            cause = Cause(
-                cause.kind,
-                cause.ranks,
-                known.lost_us + cause.lost_us,
-                known.evidence + cause.evidence,
-                known.operators + cause.operators,
-            )
-        merged[cause.ranks] = cause
-    return list(merged.values())
+        merged.setdefault(cause.ranks, []).append(cause)
+    return [_one_of(same) for same in merged.values()]
+
+
+def _one_of(same: list[Cause]) -> Cause:
+    lost_us: dict[tuple[str, ...], float] = {}
+    for cause in same:
+        lost_us[cause.operators] = max(lost_us.get(cause.operators, 0.0), cause.lost_us)
+    evidence = tuple(line for cause in same for line in cause.evidence)
+    operators = tuple(operator for operators in lost_us for operator in operators)
+    return Cause(same[0].kind, same[0].ranks, sum(lost_us.values()), evidence, operators)
 
 
 def _once(causes: list[Cause]) -> list[Cause]:
@@ -349,13 +352,16 @@ def _notes(statistics: Statistics, causes: list[Cause]) -> tuple[str, ...]:
     if statistics.clock_error_us > 0:
         error_us = f"{statistics.clock_error_us:.0f} us"
         notes.append(f"clocks of ranks may differ by {error_us}; less than that is not looked at")
+    if statistics.link is not None and statistics.link.fitted_here:
+        notes.append("the model's link figures were fitted on this machine right before the run")
     if statistics.shares_cores:
         notes.append(
             f"{statistics.num_ranks} ranks share {statistics.host_cores} cores: a cause that costs less than a layer "
             "is not told from a wait for a turn"
         )
     if statistics.num_steps < 3:
-        notes.append(f"{statistics.num_steps} steps are few: one slow step is not told from a slow part")
+        steps = "1 step is few" if statistics.num_steps == 1 else f"{statistics.num_steps} steps are few"
+        notes.append(f"{steps}: one slow step is not told from a slow part")
     return tuple(notes)
 
 

@@ -7,6 +7,7 @@ the bytes. So a machine that is slow as a whole is not found out, and a part of 
 
 from __future__ import annotations
 
+import random
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,15 +17,16 @@ import torch.distributed as dist
 
 from ascend_deepep import Communicator, required_window_bytes
 from ascend_deepep.bench.inputs import Batch, make_batch
+from ascend_deepep.bench.processes import values_of
 from ascend_deepep.bench.shapes import Shape
 from ascend_deepep.config import PREFIX, TWIN
-from ascend_deepep.demo.usage import OutOfTime, UsageError
+from ascend_deepep.demo.usage import UsageError
 from ascend_deepep.diagnosis.measures import measures
 from ascend_deepep.diagnosis.plants import Plant
-from ascend_deepep.errors import ArgumentError, DeepEPError
+from ascend_deepep.errors import ArgumentError
 from ascend_deepep.stats.recorder import Recorder
 from ascend_deepep.stats.statistics import OPERATORS, Link, Statistics
-from ascend_deepep.testing import Outcome, Pool, RankErrors
+from ascend_deepep.testing import Pool
 
 if TYPE_CHECKING:
     from ascend_deepep.testing import Context
@@ -75,24 +77,9 @@ def twin_statistics(layer: Layer, pool: Pool) -> Statistics:
         grace=_GRACE_SECONDS,
         env={f"{PREFIX}TARGET": TWIN},
     )
-    _raise_failures(outcomes)
-    statistics = outcomes[0].value
+    statistics = values_of(outcomes, _SECONDS)[0]
     assert isinstance(statistics, Statistics)
     return statistics
-
-
-def _raise_failures(outcomes: list[Outcome]) -> None:
-    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
-    for error in sorted(errors, key=lambda error: not isinstance(error, ArgumentError)):
-        if isinstance(error, ArgumentError):
-            raise UsageError(str(error), type(error).__name__) from error
-        if isinstance(error, DeepEPError):
-            raise error
-    if all(outcome.ok for outcome in outcomes):
-        return
-    if all(outcome.timed_out or outcome.ok for outcome in outcomes):
-        raise OutOfTime(f"the run did not end within {_SECONDS:.0f} s") from RankErrors(outcomes)
-    raise RankErrors(outcomes)
 
 
 def record_layer(context: Context, layer: Layer) -> Statistics:
@@ -104,7 +91,8 @@ def record_layer(context: Context, layer: Layer) -> Statistics:
         link = _calibrate(recorder, context, shape)
         batches = _batches(shape, context.rank)
         if layer.plant is not None and layer.plant.kind == "skew":
-            batches = [_skewed(batch, shape, layer.plant.rank) for batch in batches]
+            hot_rank = random.Random(shape.seed).randrange(shape.ranks)
+            batches = [_skewed(batch, shape, hot_rank) for batch in batches]
         _warm_up(recorder, context, batches)
         is_late = layer.plant is not None and layer.plant.kind == "late" and layer.plant.rank == context.rank
         for number in range(layer.steps):
@@ -156,4 +144,4 @@ def _calibrate(recorder: Recorder, context: Context, shape: Shape) -> Link:
     moved = sum(max(map(max, found[1].bytes_moved(operator))) for operator in OPERATORS)
     alpha_moved = sum(max(map(max, found[0].bytes_moved(operator))) for operator in OPERATORS)
     bytes_per_us = max(1.0, moved - alpha_moved) / max(1.0, half_us - alpha_us)
-    return Link(alpha_us / len(OPERATORS), bytes_per_us)
+    return Link(alpha_us / len(OPERATORS), bytes_per_us, fitted_here=True)

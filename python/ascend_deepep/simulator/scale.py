@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ascend_deepep.simulator.workers import Workers
+from ascend_deepep.stats.statistics import COMBINE as COMBINE
+from ascend_deepep.stats.statistics import DISPATCH as DISPATCH
 
 if TYPE_CHECKING:
     from ascend_deepep._simulator import KernelDict, ScaleDict
 
-DISPATCH, COMBINE = "dispatch_v2", "combine_v2"
 TOKENS = 8
 MORE_TOKENS = 32  # of one world a number of cores: there copies and the queues that carry them part
 HIDDEN = 64

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records the calls of a rank, and gathers what all ranks recorded. Layer: Python.
 
-A step costs two small tensors of zeros, two clones and four looks at a clock, and waits for nothing. On an NPU a clock
+A step costs two small tensors of zeros, one clone and four looks at a clock, and waits for nothing. On an NPU a clock
 is an event of the stream, and all tensors stay on the device until `gather`; that part was never run on one.
 """
 

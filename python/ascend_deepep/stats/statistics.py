@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -12,6 +14,7 @@ from typing import Any
 DISPATCH, COMBINE = "dispatch_v2", "combine_v2"
 OPERATORS = (DISPATCH, COMBINE)
 FORMAT = 1  # of the file
+_GZIP = b"\x1f\x8b"  # first bytes; recordings are packed, statistics are not
 
 Matrix = list[list[float]]
 _LARGEST = float(1 << 60)  # of a number in a file: microseconds or bytes that nobody sees; NaN compares with nothing
@@ -25,6 +28,8 @@ class Link:
     alpha_us: float
     #: Of one link, one direction.
     bytes_per_us: float
+    #: Whether the two come of runs on the same machine right before; if not, they were given.
+    fitted_here: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,9 +128,12 @@ class Statistics:
     def load(cls, path: Path | str) -> Statistics:
         """Read what `save` wrote. OSError where there is no such file, ValueError, one line, where it is another's."""
         try:
-            value = json.loads(Path(path).read_text())
-        except (ValueError, RecursionError) as error:
+            raw = Path(path).read_bytes()
+            value = json.loads(gzip.decompress(raw) if raw.startswith(_GZIP) else raw)
+        except (ValueError, RecursionError, EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is no file of statistics: {error}") from None
+        if isinstance(value, dict) and "stages" in value:
+            raise ValueError(f"{path} is a recording, not statistics: see `ascend-deepep trace --from {path}`")
         if not isinstance(value, dict) or value.pop("format", None) != FORMAT:
             raise ValueError(f"{path} is no file of statistics of format {FORMAT}; record it again")
         try:

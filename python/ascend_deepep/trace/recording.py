@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-DISPATCH, COMBINE = "dispatch_v2", "combine_v2"
+from ascend_deepep.stats.statistics import COMBINE as COMBINE
+from ascend_deepep.stats.statistics import DISPATCH as DISPATCH
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,8 @@ def test_what_is_not_named_is_drawn() -> None:
     assert len({parse_plant("core:3", 8, 8, seed).other for seed in range(60)}) == 8
     assert parse_plant("link:2:5", 8, 8, 1) == Plant("link", 2, 5)
     assert parse_plant("late:7", 8, 8, 1) == Plant("late", 7)
+    # Of no rank, so nothing is drawn.
+    assert {parse_plant("skew", 8, 8, seed) for seed in range(20)} == {Plant("skew")}
 
 
 @pytest.mark.fast

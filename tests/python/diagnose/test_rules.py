@@ -61,6 +61,7 @@ def test_a_late_entry(operator: str, rank: int, with_link: bool) -> None:
     assert found(statistics) == (LATE, [(LATE, (rank,))])
     assert diagnosis.causes[0].lost_us == pytest.approx(700.0)
     assert f"rank {rank} is away 700 us longer than the others before {operator}" in diagnosis.causes[0].evidence[0]
+    assert diagnosis.causes[0].evidence[0].endswith("; the call takes 400 us from the last entry on")
 
 
 def test_who_is_late_because_it_waited_is_not_late_by_itself() -> None:
@@ -97,6 +98,20 @@ def test_a_row_is_a_slow_rank() -> None:
         add_wait(statistics, DISPATCH, 4, source, 900)
     take_longer(statistics, DISPATCH, [4], 900.0)
     assert found(statistics) == (SLOW_RANK, [(SLOW_RANK, (4,))])
+
+
+def test_a_rank_that_is_column_and_row_is_charged_once_a_call() -> None:
+    """Within an operator the larger of the two, and calls add up: 900 of dispatch, 600 of combine."""
+    statistics = even(link=False)
+    for rank in range(8):
+        if rank != 2:
+            add_wait(statistics, DISPATCH, rank, 2, 900)
+            add_wait(statistics, DISPATCH, 2, rank, 800)
+            add_wait(statistics, COMBINE, rank, 2, 600)
+    causes = diagnose(statistics).causes
+    assert [(cause.kind, cause.ranks) for cause in causes] == [(SLOW_RANK, (2,))]
+    assert causes[0].lost_us == pytest.approx(1500, abs=50)
+    assert causes[0].operators == (DISPATCH, COMBINE) and len(causes[0].evidence) == 3
 
 
 def test_a_rank_that_takes_longer_and_waits_for_nobody() -> None:
@@ -257,12 +272,21 @@ def test_two_ranks_cannot_tell_a_rank_from_a_link() -> None:
 def test_few_ranks_and_steps(ranks: int, steps: int) -> None:
     diagnosis = diagnose(even(ranks, steps, link=False))
     assert diagnosis.picture == EVEN
-    assert any("steps are few" in note for note in diagnosis.notes)
+    few = "1 step is few" if steps == 1 else "2 steps are few"
+    assert any(note.startswith(few) for note in diagnosis.notes)
 
 
 def test_a_rank_alone_moves_no_bytes() -> None:
     diagnosis = diagnose(even(1))
     assert (diagnosis.picture, diagnosis.model_us, diagnosis.ratio) == (EVEN, None, None)
+
+
+def test_fitted_figures_of_a_link_are_said_to_be() -> None:
+    statistics = even()
+    assert statistics.link is not None
+    fitted = replace(statistics, link=replace(statistics.link, fitted_here=True))
+    line = "note: the model's link figures were fitted on this machine right before the run"
+    assert line in describe(diagnose(fitted)) and line not in describe(diagnose(statistics))
 
 
 def test_it_is_said_in_lines_and_in_json() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ascend_deepep.stats import COMBINE, DISPATCH, FORMAT, Statistics, plot
+from ascend_deepep.stats import COMBINE, DISPATCH, FORMAT, Link, Statistics, plot
+from ascend_deepep.trace import recording, storage
 from made_statistics import ROW_BYTES, add_wait, even, load
 
 pytestmark = pytest.mark.fast
@@ -21,6 +23,9 @@ def test_a_file_gives_the_same_back(tmp_path: Path) -> None:
     statistics.save(tmp_path / "a.json")
     assert json.loads((tmp_path / "a.json").read_text())["format"] == FORMAT
     assert Statistics.load(tmp_path / "a.json") == statistics
+    fitted = replace(statistics, link=Link(1.0, 2.0, fitted_here=True))
+    fitted.save(tmp_path / "c.json")
+    assert Statistics.load(tmp_path / "c.json") == fitted
     without = even(link=False)
     without.save(tmp_path / "b.json")
     assert Statistics.load(tmp_path / "b.json") == without
@@ -68,8 +73,27 @@ def test_no_json_is_refused_too(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("waits\n")
     with pytest.raises(ValueError, match="is no file of statistics"):
         Statistics.load(tmp_path / "a.json")
+    (tmp_path / "a.gz").write_bytes(b"\x1f\x8bcut off")
+    with pytest.raises(ValueError, match="is no file of statistics"):
+        Statistics.load(tmp_path / "a.gz")
     with pytest.raises(OSError, match="No such file"):
         Statistics.load(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("name", ["recording.json", "recording.json.gz"])
+def test_a_recording_is_not_statistics(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    storage.save(recording.Recording("twin", 2), path)
+    with pytest.raises(ValueError, match="is a recording, not statistics") as error:
+        Statistics.load(path)
+    assert f"`ascend-deepep trace --from {path}`" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_operators_have_one_home() -> None:
+    assert (DISPATCH, COMBINE) == ("dispatch_v2", "combine_v2")
+    for module in ("trace/recording.py", "simulator/scale.py"):
+        text = (Path(recording.__file__).parents[1] / module).read_text()
+        assert "import COMBINE" in text and '"dispatch_v2", "combine_v2"' not in text, module
 
 
 def test_rows_and_bytes_add_up() -> None:
