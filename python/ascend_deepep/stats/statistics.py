@@ -155,7 +155,8 @@ class Statistics:
         for name in ("source", "title"):
             if not isinstance(getattr(self, name), str):
                 return f"{name} is {getattr(self, name)!r}, want a text"
-        if self.link is not None and not (_has_size(list(asdict(self.link).values()), (2,)) and self.link.bytes_per_us):
+        figures = [] if self.link is None else [self.link.alpha_us, self.link.bytes_per_us]
+        if self.link is not None and not (_has_size(figures, (2,)) and self.link.bytes_per_us):
             return f"link is {asdict(self.link)}, want alpha_us from 0 on and bytes_per_us above 0"
         if steps < 1 or not self.rows or not isinstance(self.rows[0], list) or not self.rows[0]:
             return "without a step and an expert there is nothing to look at"

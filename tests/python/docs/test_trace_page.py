@@ -32,7 +32,7 @@ def test_the_sample_is_a_summary_of_the_picture() -> None:
     picture = re.search(r"!\[.*\]\((images/.*\.png)\)", PAGE)
     assert picture
     assert (DOCS / picture[1]).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    assert re.search(r"^dispatch_v2: \d+ calls; ms by rank:", PAGE, re.MULTILINE)
+    assert re.search(r"^dispatch_v2: \d+ calls; us a call, by rank:", PAGE, re.MULTILINE)
 
 
 def test_the_names_of_the_sample_program_exist() -> None:
