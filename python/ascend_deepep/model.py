@@ -27,6 +27,7 @@ COMBINE_REDUCES = ("dispatch", "row", "rank")
 
 _BLOCK, _BLOCK_DATA, _UNIT = 512, 480, 32
 _HEADER, _ENTRY, _WEIGHT = 8, 4, 4
+_MOST_EXPERTS, _MOST_TOPK = 1 << 20, 1 << 12  # beyond, binomials take minutes
 _BYTES_PER_US = 1000.0  # of 10^9 bytes per second
 
 
@@ -186,12 +187,16 @@ def _align(num_bytes: int) -> int:
 def destinations(layer: MoeLayer, parts: int, nodes: int) -> float:
     """Expected distinct destinations of a token, its own included, where the experts lie in `parts` equal parts.
 
-    "replacement": N (1 - (1 - 1/N)^k), N = min(groups, parts) under a group-limited gate. "distinct": a part of L of E
-    experts is missed with C(E - L, k) / C(E, k); a group-limited gate first draws its groups.
+    "replacement": N (1 - (1 - 1/N)^k), where N is the parts that the drawn groups of a group-limited gate lie on.
+    "distinct": a part of L of E experts is missed with C(E - L, k) / C(E, k); a group-limited gate first draws its
+    groups.
     """
     topk = layer.topk
     if layer.copies == "replacement":
-        reached = min(layer.groups, parts) if layer.groups else parts
+        known = layer.expert_groups or nodes
+        chosen_groups = min(layer.groups, known) if layer.groups else known
+        # A group has parts / known parts, or less than one of them.
+        reached = max(1.0, min(float(parts), chosen_groups * max(1.0, parts / known)))
         return reached * (1 - (1 - 1 / reached) ** topk)
     size = layer.experts // parts
     if not layer.groups:
@@ -287,6 +292,8 @@ def check(layer: MoeLayer, fabric: Fabric) -> None:
         _need(value in choices, name, value, f"is not one of {', '.join(choices)}")
     _need(layer.skew >= 1, "skew", layer.skew, "is less than 1: it is the largest load over the mean")
     _need(layer.header_bytes >= 0, "header_bytes", layer.header_bytes, "is negative")
+    for name, most in (("experts", _MOST_EXPERTS), ("topk", _MOST_TOPK)):
+        _need(getattr(layer, name) <= most, name, getattr(layer, name), f"is more than {most}")
     _need(layer.topk <= layer.experts, "topk", layer.topk, f"is more than the {layer.experts} experts")
     _need(layer.experts % layer.ep == 0, "experts", layer.experts, f"cannot be divided among {layer.ep} ranks")
     for name in ("ranks_per_node", "issuers"):

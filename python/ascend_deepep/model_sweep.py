@@ -77,6 +77,8 @@ def parse(name: str, text: str) -> Value:
         value = kind(text)
     except ValueError:
         value = None
+    if name == "issue-overlaps" and value not in (0, 1):
+        raise ValueError(f"{name} {text!r} is neither 0 nor 1")
     # Far beyond everything that the formulas have a meaning for; nan is refused too.
     if value is None or not 0 <= value <= 1e9:
         raise ValueError(f"{name} {text!r} is not a {'whole ' if kind is int else ''}number from 0 to 1e9")

@@ -77,8 +77,13 @@ def model(
             lambda _, option: f"{option} needs --calibrate",
         )
     given: dict[str, Value] = {} if phase is None else dict(PHASES[one_of("--phase", phase, tuple(PHASES))])
-    short = {"ep": ep, "tokens": tokens, "routing": routing}
-    return _sweep(given | _given(settings or [], short), what_if or [], plot, as_json)
+    fixed = _given(settings or [], {"ep": ep, "tokens": tokens, "routing": routing})
+    for word in what_if or []:
+        if (name := word.partition("=")[0]) in fixed:
+            raise UsageError(
+                f"--what-if {word} varies {name}, which is {fixed[name]} by another option: give one of them"
+            )
+    return _sweep(given | fixed, what_if or [], plot, as_json)
 
 
 def _given(words: list[str], short: dict[str, int | str | None]) -> dict[str, Value]:

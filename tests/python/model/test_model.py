@@ -191,3 +191,32 @@ def test_operator_time() -> None:
         operator_time(-np.ones((2, 2)))
     with pytest.raises(ValueError, match="messages_by_pair has the shape"):
         operator_time(moved, messages_by_pair=np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "groups", "off_node"),
+    [
+        (64, 4, 32 * (1 - (1 - 1 / 32) ** 8) * 7 / 8),  # 4 nodes of 8 ranks: 32 places
+        (64, 0, 64 * (1 - (1 - 1 / 64) ** 8) * 7 / 8),
+        (8, 4, 0.0),  # one node, one group
+    ],
+)
+def test_groups_with_replacement_are_of_nodes_not_of_ranks(ranks: int, groups: int, off_node: float) -> None:
+    layer = MoeLayer(ep=ranks, groups=groups, copies="replacement", routing="rank")
+    assert traffic(layer, Fabric(), "dispatch").nic_copies == pytest.approx(off_node)
+    if ranks == 8:
+        everywhere = traffic(MoeLayer(ep=8, copies="replacement", routing="rank"), Fabric(), "dispatch")
+        assert traffic(layer, Fabric(), "dispatch").peer_copies == everywhere.peer_copies
+
+
+def test_skew_counts_for_messages_too() -> None:
+    fabric = Fabric(issue_us=1.0, issuers=4)
+    even, skewed = (direction_time(MoeLayer(skew=skew), fabric, "dispatch").issue_us for skew in (1.0, 3.0))
+    assert skewed == pytest.approx(3.0 * even)
+    assert even == pytest.approx(traffic(MoeLayer(), fabric, "dispatch").messages / 4)
+
+
+@pytest.mark.parametrize("sizes", [{"experts": 1 << 21}, {"experts": 1 << 20, "topk": 1 << 13}])
+def test_sizes_that_would_take_minutes_are_refused(sizes: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="is more than"):
+        layer_time(MoeLayer(**sizes), Fabric())

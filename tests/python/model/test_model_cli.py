@@ -150,3 +150,19 @@ def _kept(value: dict[str, Any], few: list[TwinShape], grid: list[TwinShape]) ->
     ]
     twin = Twin(value["cores"], value["us"], value["fit_error"])
     return twin, measured, predictions(twin, off)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--ep", "32", "--what-if", "ep=8,16"], "--what-if ep=8,16 varies ep, which is 32 by another option"),
+        (["--set", "tokens=4", "--what-if", "tokens=8,16"], "varies tokens, which is 4 by another option"),
+        (["--set", "issue-overlaps=5"], "issue-overlaps '5' is neither 0 nor 1"),
+        (["--set", "experts=1000000000", "--set", "topk=5000000"], "is more than"),
+    ],
+)
+def test_nothing_that_is_given_is_ignored(words: list[str], part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["model", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and part in err and err.count("\n") == 1
