@@ -11,6 +11,7 @@ from ascend_deepep.diagnosis.rules import HOT, LATE, SLOW_LINK, SLOW_RANK
 
 #: By the name of --plant: the cause that it is to be found as.
 PLANTS = {"skew": HOT, "core": SLOW_RANK, "link": SLOW_LINK, "late": LATE}
+_RANKS_OF_SKEW = 4  # with fewer, the drawn load of the fullest is below what the rules call uneven
 _SECOND = {"core": "core", "link": "peer"}  # what the second number is, where there is one
 
 
@@ -43,6 +44,8 @@ def parse_plant(text: str, ranks: int, cores: int, seed: int) -> Plant:
         raise UsageError(f"--plant {text!r}: {kind!r} is not one of {', '.join(PLANTS)}")
     most_words = 0 if kind == "skew" else 2 if kind in _SECOND else 1
     if text == "skew":
+        if ranks < _RANKS_OF_SKEW:
+            raise UsageError(f"--plant skew needs {_RANKS_OF_SKEW} ranks: {ranks} share its experts nearly evenly")
         return Plant(kind)
     if len(words) > most_words or not all(word.isdecimal() for word in words):
         form = kind + ("[:rank" + (f"[:{_SECOND[kind]}]" if kind in _SECOND else "") + "]" if most_words else "")

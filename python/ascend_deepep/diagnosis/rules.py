@@ -24,6 +24,7 @@ from ascend_deepep.stats.statistics import DISPATCH, OPERATORS, Statistics
 #: Pictures. The first three need no action by themselves; a cause is one of the rest.
 BYTES, EVEN, OVERHEAD = "bytes", "even", "overhead"
 HOT, SLOW_RANK, SLOW_LINK, LATE = "hot-experts", "slow-rank", "slow-link", "late-entry"
+_RANKS_TO_TELL_APART = 4  # one that waits and one that is waited for leave two to compare them with
 
 
 @dataclass(frozen=True)
@@ -345,8 +346,8 @@ def _once(causes: list[Cause]) -> list[Cause]:
 
 def _notes(statistics: Statistics, causes: list[Cause]) -> tuple[str, ...]:
     notes = []
-    if statistics.num_ranks < 3 and any(cause.kind in (SLOW_RANK, SLOW_LINK) for cause in causes):
-        notes.append("with fewer than three ranks a slow rank and a slow link look alike")
+    if statistics.num_ranks < _RANKS_TO_TELL_APART and any(cause.kind in (SLOW_RANK, SLOW_LINK) for cause in causes):
+        notes.append("with fewer than four ranks a slow rank and a slow link look alike, and their peers like them")
     if len(causes) > 1:
         notes.append(f"more than one thing stands out; {causes[0].name()} costs most")
     if statistics.clock_error_us > 0:

@@ -115,3 +115,9 @@ def test_a_wrong_plant_is_one_line(text: str, message: str) -> None:
 def test_a_world_that_cannot_be_is_refused() -> None:
     with pytest.raises(UsageError, match="num_experts = 10 is not a multiple of num_ranks = 4"):
         world_statistics(World(ranks=4, experts=10))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_few_ranks_have_no_skew(ranks: int) -> None:
+    with pytest.raises(UsageError, match=f"--plant skew needs 4 ranks: {ranks} share"):
+        parse_plant("skew", ranks, 8, 1)
